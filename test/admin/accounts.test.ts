@@ -1,8 +1,14 @@
-import { describe, expect, it, vi } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 import type { CoverageReport } from '../../src/coverage/report.ts'
 import { deriveKey } from '../../src/ground/secrets.ts'
-import { startControlPlane } from '../support/control-plane.ts'
+import { askControl, openControlPlane, startControlPlane } from '../support/control-plane.ts'
 import { holdTime, someoneWaits } from '../support/held-time.ts'
+import { startService } from '../support/service.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+/** A server for tests that change only accounts of their own. */
+const shared = await openControlPlane({ fixture: 'demo' })
+afterAll(shared.stop)
 
 describe('a new account', () => {
   it('is as the server was started, with a key that has left its grace period', async () => {
@@ -11,54 +17,53 @@ describe('a new account', () => {
     expect(status).toBe(201)
     const chosen = { plan: 'above-stone', seed: 7, fixture: 'demo' }
     expect(data.account).toMatchObject({ id: 'account-1', ...chosen, frozen: false })
-    const { status: served, headers } = await ask(data.api_key, 'GET', '/domains')
-    expect(served).toBe(200)
-    expect(headers['x-ratelimit-limit']).toBe('30')
+    expect((await ask(data.api_key, 'GET', '/domains')).headers['x-ratelimit-limit']).toBe('30')
     expect((await get('/accounts/account-1')).data).toMatchObject({ account: data.account, api_key: data.api_key })
     expect((await get('/accounts')).data.accounts).toMatchObject([{ id: 'default' }, { id: 'account-1' }])
   })
 
   it('can be made of a fixture in the request, whose own keys work and are not told again', async () => {
-    const { post, ask } = await startControlPlane()
     const fixture = { keys: [{ key: 'second', label: 'CI' }], domains: ['a.example'], groups: [{ name: 'G' }] }
-    const { data, text } = await post('/accounts', { fixture })
+    const { data, text } = await shared.post('/accounts', { fixture })
     expect(data.account).toMatchObject({ fixture: null, domains: 1, groups: 1, keys: 2 })
     expect(text).not.toContain('second')
-    expect((await ask('second', 'GET', '/domains')).body.data.domains).toEqual(['a.example'])
+    expect((await shared.ask('second', 'GET', '/domains')).body.data.domains).toEqual(['a.example'])
   })
 
-  it('has an id and a key of its own, however many are asked for at once', async () => {
-    const { understudy, post } = await startControlPlane()
-    const overHttp = Array.from({ length: 20 }, async () => (await post('/accounts')).data.account.id as string)
-    const fromHere = Array.from({ length: 20 }, async () => (await understudy.createAccount()).id)
+  it('has an id of its own, however many are asked for at once, and never that of one that was deleted', async () => {
+    const { understudy, create, delete: remove } = await startControlPlane()
+    const overHttp = Array.from({ length: 10 }, async () => (await create()).id)
+    const fromHere = Array.from({ length: 10 }, async () => (await understudy.createAccount()).id)
     const ids = await Promise.all([...overHttp, ...fromHere])
-    expect(new Set(ids).size).toBe(40)
-  })
-
-  it('never gets the id of one that was deleted, unless it is asked for', async () => {
-    const { create, delete: remove } = await startControlPlane()
-    const { id } = await create()
-    await remove(`/accounts/${id}`)
-    expect((await create()).id).not.toBe(id)
-    expect((await create({ id })).id).toBe(id)
+    expect(new Set(ids).size).toBe(20)
+    await remove(`/accounts/${ids[0]}`)
+    expect(ids).not.toContain((await create()).id)
+    expect((await create({ id: ids[0] })).id).toBe(ids[0])
   })
 })
 
-/** Deletes an account while a request of it waits; `answer` ends the wait, and returns what was answered. */
-async function deleteUnderRequest() {
-  const plane = await startControlPlane()
-  const { id, key } = await plane.create({ id: 'again' })
-  holdTime()
-  await plane.post(`/accounts/${id}/faults`, { delay_ms: 150, match: { operation: 'addDomains' } })
-  const waiting = plane.ask(key, 'POST', '/domains', { domains: ['late.example'] })
-  await someoneWaits()
-  await plane.delete(`/accounts/${id}`)
-  const answer = async () => {
-    await vi.advanceTimersByTimeAsync(150)
-    return waiting
-  }
-  return { plane, id, key, answer }
-}
+describe('the key of an account', () => {
+  it.each<[what: string, account: object, key: string | null]>([
+    ['that derives from the seed is told', { id: 'derived', seed: 7 }, deriveKey(7, 'derived')],
+    ['of a sandbox is its name', { id: 'sandbox_told' }, 'sandbox_told'],
+    ['that somebody chose is a secret', { id: 'chosen', api_key: 'chosen-key' }, null],
+  ])('%s, also in the commands of its coverage', async (_, account, key) => {
+    const { create, get } = shared
+    const { id } = await create(account)
+    expect((await get(`/accounts/${id}`)).data.api_key).toBe(key)
+    const { text } = await get(`/accounts/${id}/coverage`)
+    expect(text).toContain(`Bearer ${key ?? '$API_KEY'}`)
+    expect(text).not.toContain('chosen-key')
+  })
+
+  it('that is disabled is in no command', async () => {
+    const { create, get, patch } = shared
+    await create({ id: 'sandbox_disabled' })
+    const [key] = (await get('/accounts/sandbox_disabled/keys')).data.keys
+    await patch(`/accounts/sandbox_disabled/keys/${key.id}`, { disabled: true })
+    expect((await get('/accounts/sandbox_disabled')).data.api_key).toBeNull()
+  })
+})
 
 /** What changes the version of an account: the words, and the request. */
 const CHANGES: [what: string, method: 'post' | 'put' | 'patch' | 'delete', path: string, body?: object][] = [
@@ -72,98 +77,92 @@ const CHANGES: [what: string, method: 'post' | 'put' | 'patch' | 'delete', path:
   ['a reset', 'post', '/reset', {}],
 ]
 
-describe('the version of an account', () => {
-  it('is the same while nothing changes, and another one after each change', async () => {
-    const start = { now: '2026-01-15T09:00:00Z', frozen: true, fixture: { domains: ['demo.example'] } }
-    const plane = await startControlPlane(start)
-    const { get, ask, create } = plane
-    const { key } = await create({ id: 'one', ...start })
-    const read = async () => (await get('/accounts/one/version')).data.version as string
-    let version = await read()
-    await ask(key, 'GET', '/domains')
-    await get('/accounts/one/overview')
-    expect(await read()).toBe(version)
-    for (const [what, method, path, body] of CHANGES) {
-      expect((await plane[method](`/accounts/one${path}`, body)).status, what).toBeLessThan(300)
-      const next = await read()
-      expect(next, what).not.toBe(version)
-      version = next
-    }
-    await ask(key, 'POST', '/domains', { domains: ['other.example'] })
-    expect(await read()).not.toBe(version)
-  })
+it('The version of an account is the same while nothing changes, and another one after each change', async () => {
+  const fixture = { domains: ['demo.example'] }
+  const { key } = await shared.create({ id: 'one', now: '2026-01-15T09:00:00Z', frozen: true, fixture })
+  const read = async () => (await shared.get('/accounts/one/version')).data.version as string
+  const versions = [await read()]
+  await shared.ask(key, 'GET', '/domains')
+  await shared.get('/accounts/one/overview')
+  expect(await read()).toBe(versions[0])
+  for (const [what, method, path, body] of CHANGES) {
+    expect((await shared[method](`/accounts/one${path}`, body)).status, what).toBeLessThan(300)
+    versions.push(await read())
+    expect(versions.at(-1), what).not.toBe(versions.at(-2))
+  }
+  await shared.ask(key, 'POST', '/domains', { domains: ['other.example'] })
+  expect(await read()).not.toBe(versions.at(-1))
 })
 
-describe('an account', () => {
-  it('is gone with its key, its journal and its snapshots once it is deleted', async () => {
-    const { create, delete: remove, get, post, ask } = await startControlPlane()
-    const { id, key } = await create({ id: 'one' })
+describe('a deleted account', () => {
+  it('is gone with its key, its journal and its snapshots', async () => {
+    const { create, delete: remove, get, post, ask } = shared
+    const { id, key } = await create({ id: 'gone' })
     await ask(key, 'GET', '/domains')
-    await post('/accounts/one/snapshots', { name: 's' })
-    expect(await remove('/accounts/one')).toMatchObject({ status: 200, data: {} })
+    await post('/accounts/gone/snapshots', { name: 's' })
+    expect(await remove('/accounts/gone')).toMatchObject({ status: 200, data: {} })
     expect((await ask(key, 'GET', '/domains')).status).toBe(401)
-    const lists = ['/snapshots', '/keys', '/faults', '/requests', '/events', '/domains', '/groups', '/scenes']
-    const dmarc = '/dmarc?from=2026-01-15&to=2026-01-16'
-    for (const path of ['', '/state', '/clock', '/quotas', '/coverage', '/overview', dmarc, ...lists]) {
-      expect(await get(`/accounts/one${path}`), path).toMatchObject({ status: 404, error: { code: 'not_found' } })
+    for (const path of ['', '/state', '/snapshots', '/requests', '/events', '/coverage']) {
+      expect(await get(`/accounts/gone${path}`), path).toMatchObject({ status: 404, error: { code: 'not_found' } })
     }
-    expect((await remove('/accounts/one')).status).toBe(404)
-    const again = await create({ id })
-    expect(again.key).toBe(key)
-    expect((await get('/accounts/one')).data.account.snapshots).toBe(0)
-    expect((await get('/accounts/one/requests')).data.count).toBe(0)
+    expect((await remove('/accounts/gone')).status).toBe(404)
+    expect((await create({ id })).key).toBe(key)
+    expect((await get('/accounts/gone')).data.account.snapshots).toBe(0)
+    expect((await get('/accounts/gone/requests')).data.count).toBe(0)
   })
 
-  it('that serves whoever knows of no other cannot be deleted', async () => {
-    const { delete: remove, get } = await startControlPlane()
-    const refusal = await remove('/accounts/default')
+  it('is never the one that serves whoever knows of no other', async () => {
+    const refusal = await shared.delete('/accounts/default')
     expect(refusal).toMatchObject({ status: 409, error: { code: 'protected' } })
     expect(refusal.error.message).toContain('reset it instead')
-    expect((await get('/accounts/default')).status).toBe(200)
+    expect((await shared.get('/accounts/default')).status).toBe(200)
   })
 
-  it('that is deleted while a request waits is answered as the key of nobody', async () => {
-    const { plane, answer } = await deleteUnderRequest()
-    const { status, body, headers } = await answer()
+  it.each([false, true])('answers a request that waits as the key of nobody (created again: %j)', async (again) => {
+    const { create, post, ask, get, delete: remove } = await startControlPlane()
+    const { id, key } = await create({ id: 'again' })
+    holdTime()
+    await post(`/accounts/${id}/faults`, { delay_ms: 150, match: { operation: 'addDomains' } })
+    const waiting = ask(key, 'POST', '/domains', { domains: ['late.example'] })
+    await someoneWaits()
+    await remove(`/accounts/${id}`)
+    if (again) {
+      await create({ id })
+      await ask(key, 'GET', '/domaingroups')
+    }
+    await vi.advanceTimersByTimeAsync(150)
+    const { status, body, headers } = await waiting
     expect([status, body.error.code, headers['x-ratelimit-limit']]).toEqual([401, 'unauthorized', undefined])
-    expect((await plane.get('/accounts')).data.accounts).toMatchObject([{ id: 'default' }])
-  })
-
-  it('that is deleted and created again while a request waits is not changed by it, and has no trace of it', {}, async () => {
-    const { plane, id, key, answer } = await deleteUnderRequest()
-    const { create, ask, get } = plane
-    expect((await create({ id })).key).toBe(key)
-    expect((await ask(key, 'GET', '/domaingroups')).status).toBe(200)
-    expect((await answer()).status).toBe(401)
-    expect((await get(`/accounts/${id}`)).data.account.domains).toBe(0)
+    const late = { path: '/api/v1/domains', account: null }
+    if (!again) return expect((await get('/requests')).data.requests).toMatchObject([late])
+    // The new account is not changed by it, and has no trace of it.
     const read = { path: '/api/v1/domaingroups', account: id }
+    expect((await get(`/accounts/${id}`)).data.account.domains).toBe(0)
     expect((await get(`/accounts/${id}/requests`)).data.requests).toMatchObject([read])
-    expect((await get('/requests')).data.requests).toMatchObject([read, { path: '/api/v1/domains', account: null }])
-    const { operations } = (await get(`/accounts/${id}/coverage`)).data as CoverageReport
-    const isSeen = ({ genuine, injected }: { genuine: number; injected: number }) => genuine + injected > 0
-    const seen = operations.filter(({ responses }) => responses.some(isSeen))
-    expect(seen).toMatchObject([{ operation: 'listDomainGroups' }])
+    expect((await get('/requests')).data.requests).toMatchObject([read, late])
+    const { summary } = (await get(`/accounts/${id}/coverage`)).data as CoverageReport
+    expect(summary.operations.seen).toBe(1)
   })
 })
 
 describe('a key of a sandbox', () => {
   it('opens one account of its own on first use, however many requests come first', async () => {
     const { ask, get } = await startControlPlane({ fixture: 'demo' })
-    const answers = await Promise.all(Array.from({ length: 50 }, () => ask('sandbox_x', 'GET', '/domains')))
+    const answers = await Promise.all(Array.from({ length: 40 }, () => ask('sandbox_x', 'GET', '/domains')))
     const statuses = answers.map(({ status }) => status).toSorted()
-    expect(statuses).toEqual([...Array(30).fill(200), ...Array(20).fill(429)])
+    expect(statuses).toEqual([...Array(30).fill(200), ...Array(10).fill(429)])
     expect((await get('/accounts')).data.count).toBe(2)
     expect((await get('/accounts/sandbox_x')).data.account).toMatchObject({ fixture: 'demo', snapshots: 0 })
   })
 
   it('sees nothing of another, and is not changed by what was set up for another', async () => {
-    const { ask, post } = await startControlPlane()
-    await post('/accounts/sandbox_x/faults', { respond: { error: 'rate_limited' }, match: { operation: 'listDmarc' } })
-    expect((await ask('sandbox_x', 'GET', '/dmarc')).status).toBe(429)
-    expect((await ask('sandbox_y', 'GET', '/dmarc')).status).toBe(200)
-    await ask('sandbox_x', 'POST', '/domains', { domains: ['x.example'] })
-    expect((await ask('sandbox_y', 'GET', '/domains')).body.data.domains).toEqual([])
-    expect((await ask('sandbox_x', 'GET', '/domains')).body.data.domains).toEqual(['x.example'])
+    const { ask, post } = shared
+    await post('/accounts/sandbox_y/faults', { respond: { error: 'rate_limited' }, match: { operation: 'listDmarc' } })
+    expect((await ask('sandbox_y', 'GET', '/dmarc')).status).toBe(429)
+    expect((await ask('sandbox_z', 'GET', '/dmarc')).status).toBe(200)
+    await ask('sandbox_y', 'POST', '/domains', { domains: ['y.example'] })
+    expect((await ask('sandbox_z', 'GET', '/domains')).body.data.domains).not.toContain('y.example')
+    expect((await ask('sandbox_y', 'GET', '/domains')).body.data.domains).toContain('y.example')
   })
 
   it.each([
@@ -172,13 +171,8 @@ describe('a key of a sandbox', () => {
     ['Sandbox_x', 401],
     [`sandbox_${'x'.repeat(120)}`, 200],
     [`sandbox_${'x'.repeat(121)}`, 401],
-    ['sandbox_../../etc/passwd', 200],
-    ['sandbox_%2e%2e', 200],
-    ['sandbox___proto__', 200],
-    ['sandbox_\\"<>', 200],
-  ])('%s is answered with %i', async (key, status) => {
-    const { ask } = await startControlPlane()
-    expect((await ask(key, 'GET', '/domains')).status).toBe(status)
+  ])('is %s: %i', async (key, status) => {
+    expect((await shared.ask(key, 'GET', '/domains')).status).toBe(status)
   })
 
   it('opens a fresh one after its sandbox was deleted, and works on after a reset', async () => {
@@ -189,89 +183,82 @@ describe('a key of a sandbox', () => {
       expect((await ask('sandbox_x', 'GET', '/domains')).body.data.domains).toEqual([])
     }
   })
-
-  it.each<[which: string, account: object, key: string, status: number]>([
-    ['has been made, with this key', {}, 'sandbox_mine', 200],
-    ['has been made with another key, which alone opens it', { api_key: 'other' }, 'other', 401],
-  ])('of an account that %s makes no room for others', async (_, account, key, status) => {
-    const { create, ask, get, post } = await startControlPlane({ maxAccounts: 2 })
-    const fixture = { domains: ['a.example'] }
-    expect((await create({ id: 'sandbox_mine', fixture, ...account })).key).toBe(key)
-    expect((await ask('sandbox_mine', 'GET', '/domains')).status).toBe(status)
-    expect((await ask(key, 'GET', '/domains')).body.data.domains).toEqual(['a.example'])
-    expect((await post('/accounts')).status).toBe(507)
-    expect((await get('/accounts/sandbox_mine')).status).toBe(200)
-  })
-})
-
-describe('the key of an account', () => {
-  it.each<[what: string, account: object, key: string | null]>([
-    ['that derives from the seed is told', { id: 'a', seed: 7 }, deriveKey(7, 'a')],
-    ['of a sandbox is its name', { id: 'sandbox_a' }, 'sandbox_a'],
-    ['that somebody chose is a secret', { id: 'a', api_key: 'chosen-key' }, null],
-  ])('%s', async (_, account, key) => {
-    const { create, get } = await startControlPlane()
-    const { id } = await create(account)
-    expect((await get(`/accounts/${id}`)).data.api_key).toBe(key)
-  })
-
-  it('is in the commands of its coverage where it is no secret, and else a variable is', async () => {
-    const { post, get } = await startControlPlane()
-    await post('/accounts', { id: 'sandbox_a' })
-    await post('/accounts', { id: 'b', api_key: 'chosen-key' })
-    const known = JSON.stringify((await get('/accounts/sandbox_a/coverage')).data)
-    const secret = JSON.stringify((await get('/accounts/b/coverage')).data)
-    expect(known).toContain("-H 'Authorization: Bearer sandbox_a'")
-    expect(known).not.toContain('$API_KEY')
-    expect(secret).toContain('Bearer $API_KEY')
-    expect(secret).not.toContain('chosen-key')
-  })
-
-  it('that is disabled is in no command', async () => {
-    const { post, get, patch } = await startControlPlane()
-    await post('/accounts', { id: 'sandbox_a' })
-    const [key] = (await get('/accounts/sandbox_a/keys')).data.keys
-    await patch(`/accounts/sandbox_a/keys/${key.id}`, { disabled: true })
-    expect((await get('/accounts/sandbox_a')).data.api_key).toBeNull()
-  })
 })
 
 describe('a sandbox', () => {
   it.each<[method: string, path: string, body?: object]>([
     ['POST', '/faults', { delay_ms: 1 }],
-    ['POST', '/fault-sets/flaky'],
     ['POST', '/domains', { domains: ['a.example'] }],
     ['POST', '/requests/verify', { match: {}, count: 0 }],
     ['PATCH', '/clock', { frozen: true }],
-    ['PATCH', '/quotas', { bucket: 'domains', remaining: 0 }],
     ['PUT', '/state', { domains: ['a.example'] }],
-    ['POST', '/snapshots', { name: 'before' }],
     ['DELETE', '/faults'],
-    ['POST', '/reset', {}],
   ])('is opened by its name with %s …%s, before its first request', async (method, path, body) => {
-    const { send, ask, get } = await startControlPlane()
-    expect((await send(method, `/accounts/sandbox_x${path}`, body)).status).toBeLessThan(300)
-    expect((await get('/accounts/sandbox_x')).status).toBe(200)
-    expect((await ask('sandbox_x', 'GET', '/domaingroups')).status).toBe(200)
+    const id = `sandbox_${method}${path.replaceAll('/', '_')}`
+    expect((await shared.send(method, `/accounts/${id}${path}`, body)).status).toBeLessThan(300)
+    expect((await shared.ask(id, 'GET', '/domaingroups')).status).toBe(200)
   })
 
-  it('is not opened by who only looks, who is told what opens it', async () => {
-    const { get } = await startControlPlane()
+  it('is not opened by who only looks or deletes, who is told what opens it, nor where such keys open nothing', async () => {
+    const { get, delete: remove } = await startControlPlane()
     for (const path of ['', '/requests', '/clock', '/events']) {
       const { status, error } = await get(`/accounts/sandbox_x${path}`)
       expect(status).toBe(404)
       expect(error.message).toMatch(/^There is no account "sandbox_x" yet; the first request with this key opens it/)
     }
-    expect((await get('/accounts')).data.accounts).toHaveLength(1)
-  })
-
-  it('is not opened to be deleted, nor where such keys open nothing', async () => {
-    const { delete: remove, get } = await startControlPlane()
     expect((await remove('/accounts/sandbox_x')).status).toBe(404)
-    expect((await get('/accounts')).data.accounts).toHaveLength(1)
+    expect((await get('/accounts')).data.count).toBe(1)
     const closed = await startControlPlane({ sandboxKeys: false })
     expect((await closed.ask('sandbox_x', 'GET', '/domains')).status).toBe(401)
     expect((await closed.post('/accounts/sandbox_x/faults', { delay_ms: 1 })).status).toBe(404)
-    expect((await closed.get('/accounts')).data.count).toBe(1)
+  })
+
+  it.each([
+    ['has been made, with this key', {}, 'sandbox_mine', 200],
+    ['has been made with another key, which alone opens it', { api_key: 'other' }, 'other', 401],
+  ])('of an account that %s makes no room for others', async (_, account, key, status) => {
+    const { create, ask, post } = await startControlPlane({ maxAccounts: 2 })
+    expect((await create({ id: 'sandbox_mine', ...account })).key).toBe(key)
+    expect((await ask('sandbox_mine', 'GET', '/domains')).status).toBe(status)
+    expect((await ask(key, 'GET', '/domains')).status).toBe(200)
+    expect((await post('/accounts')).status).toBe(507)
+  })
+})
+
+describe('an account that is like another one', () => {
+  const NOW = '2026-01-15T09:00:00Z'
+  const [SUMMER, EARLIER] = ['2025-12-20', '2025-12-20T00:00:00Z']
+  /** The records of the account at the refresh of each day. */
+  async function daysOf(id: string, from: string, to: string, { get } = shared) {
+    return (await get(`/accounts/${id}/dmarc?from=${from}&to=${to}`)).data.days as { date: string; records: unknown }[]
+  }
+
+  it.each(['demo', 'edge-cases'])('shows the same days before, at and after its creation: %s', async (fixture) => {
+    const [id, other] = [`model-${fixture}`, `twin-${fixture}`]
+    await shared.create({ id, fixture, seed: 7, now: NOW, frozen: true })
+    const { key } = await shared.create({ id: other, like: id, now: '2026-01-11T00:00:00Z', frozen: true })
+    const expected = await daysOf(id, '2026-01-11', '2026-01-18')
+    expect(await daysOf(other, '2026-01-11', '2026-01-18')).toEqual(expected)
+    for (const { date, records } of expected) {
+      expect((await shared.ask(key, 'GET', '/dmarc')).body.data, date).toEqual(records)
+      await shared.patch(`/accounts/${other}/clock`, { to: 'refresh' })
+    }
+  })
+
+  it('goes back to its own beginning in a reset, also after a restart and without the other account', async () => {
+    const data = temporaryFolder()
+    const chosen = { id: 'twin', plan: 'above-stone', now: EARLIER, frozen: true }
+    const first = await startControlPlane({ data, fixture: 'demo' })
+    await first.create({ id: 'old', now: NOW, frozen: true })
+    const { key } = await first.create({ ...chosen, like: 'old' })
+    const [announced] = await daysOf('old', SUMMER, SUMMER, first)
+    await first.patch('/accounts/twin/clock', { to: 'refresh' })
+    await first.delete('/accounts/old')
+    await first.stop()
+    const second = await startService({ data, store: undefined })
+    const { data: reset } = await askControl(second, 'POST', '/accounts/twin/reset', {})
+    expect(reset.account).toMatchObject(chosen)
+    const { body } = await second.send('GET', '/dmarc', undefined, { authorization: `Bearer ${key}` })
+    expect(body.data).toEqual(announced?.records)
   })
 })

@@ -1,48 +1,164 @@
+import { cpSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import SwaggerParser from '@apidevtools/swagger-parser'
-import { load } from 'js-yaml'
 import { describe, expect, it } from 'vitest'
-import { FIXTURE_NAMES } from '../../src/accounts/fixture.ts'
 import { ADMIN_CODES, type AdminCode } from '../../src/admin/codes.ts'
-import { CONTROL_DOCUMENT, loadControlApi, readLimits } from '../../src/admin/document.ts'
-import { HANDLERS } from '../../src/admin/handlers.ts'
-import { METHODS } from '../../src/contract/codes.ts'
-import { loadContract } from '../../src/contract/contract.ts'
-import { PROFILE_NAMES } from '../../src/domain/profile.ts'
-import { isObject, type Json, valueAt } from '../../src/ground/json.ts'
-import { readPackageFile } from '../../src/ground/package-files.ts'
+import { readLimits } from '../../src/admin/document.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
 import { StoreError } from '../../src/store/store-error.ts'
-import { controlApi, startControlPlane } from '../support/control-plane.ts'
-import { ONE_SENTENCE, objectsIn } from '../support/own-document.ts'
-
-const source = load(readPackageFile(CONTROL_DOCUMENT).toString()) as Json
-const contract = await loadContract()
-const operations = controlApi.operations.map((operation) => [operation.id, operation] as const)
-/** Operations that answer without the envelope, so that they have no handler. */
-const WITHOUT_HANDLER = [
-  ...['getDashboard', 'getHealth', 'getReadiness', 'getDocument', 'streamAllEvents', 'streamEvents'],
-]
-
-/** What the modules of the handlers export for each other. */
-const HELPERS = [
-  'KEPT_OVERVIEWS',
-  'describeExample',
-  'describeQuotas',
-  'describeViolation',
-  'openWindowEnds',
-  'refuseLateInstant',
-  'reportAccount',
-  'reportVerdict',
-]
-
-function schema(name: string, pointer = ''): Json {
-  const found = valueAt(source, `/components/schemas/${name}${pointer}`)
-  if (!isObject(found)) throw new Error(`There is no schema ${name}${pointer}.`)
-  return found
-}
+import { type ControlPlane, controlApi, startControlPlane } from '../support/control-plane.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const { bodyLimit, keysPerAccount } = readLimits(controlApi)
-const MANY_KEYS = Array.from({ length: keysPerAccount + 1 }, (_, index) => ({ key: `a-key-of-ours-${index}` }))
+const NOW = '2026-01-15T09:00:00Z'
+const [KEY, LATER_KEY] = ['key-of-the-shop', 'another-key-of-the-shop']
+const GROUP = 'aaaaaaaa'
+const SCENE = { title: 'A bad day', text: 'The shop has lost its protection.', look_at: { tab: 'domains' } }
+const STATE = {
+  ...{ title: 'A shop', scenes: [SCENE], domains: ['shop.example', 'mail.example'] },
+  groups: [{ id: GROUP, name: 'Shop', domains: ['shop.example'] }],
+}
+const ADDITION = { operation: 'addDomains' }
+
+/** What fills the path and the query; what is in braces in a value stands for the id of something that was made before. */
+type Call = [operation: string, parameters?: Record<string, string>, body?: object]
+
+/** Each operation of the document once, in an order in which each finds what it needs. */
+const CALLS: readonly Call[] = [
+  ...(['getDashboard', 'getHealth', 'getReadiness', 'getDocument', 'listFaultSets', 'listAllRequests'] as const).map(
+    (operation): Call => [operation],
+  ),
+  ['createAccount', {}, { id: 'shop', fixture: 'empty', now: NOW, frozen: true, api_key: KEY }],
+  ['createAccount', {}, { id: 'other', like: 'shop' }],
+  ['listAccounts'],
+  ['getAccount'],
+  ['getVersion'],
+  ['updateAccount', {}, { plan: 'above-stone' }],
+  ['importState', {}, STATE],
+  ['exportState'],
+  ['listScenes'],
+  ['compareAccount', { with: 'other' }],
+  ['deleteAccount', { account: 'other' }],
+  ['addMonitoredDomains', {}, { domains: ['spring.example', 'autumn.example'] }],
+  ['listMonitoredDomains', { limit: '1' }],
+  ['removeMonitoredDomains', {}, { domains: ['autumn.example'] }],
+  ['createGroup', {}, { name: 'Seasons', domains: ['spring.example'] }],
+  ['listGroups'],
+  ['updateGroup', { group: GROUP }, { add_domains: ['mail.example'] }],
+  ['getGroupOverview', { group: GROUP, days: '1' }],
+  ['deleteGroup', { group: GROUP }],
+  ['setFeatures', { domain: 'shop.example' }, { features: ['mta-sts'] }],
+  ['pinDmarc', { domain: 'shop.example' }, { p: 'reject', count: 7 }],
+  ['unpinDmarc', { domain: 'shop.example' }],
+  ['listDailyRecords', { from: '2026-01-14', to: '2026-01-15' }],
+  ['getOverview', { days: '2' }],
+  ['getSenders', { domain: 'mail.example' }],
+  ['getPolicyChange', { domain: 'mail.example', p: 'reject' }],
+  ['takeSnapshot', {}, { name: 'clean' }],
+  ['listSnapshots'],
+  ['createKey', {}, { label: 'CI', key: LATER_KEY }],
+  ['listKeys'],
+  ['updateKey', { key: '{key}' }, { disabled: true }],
+  ['deleteKey', { key: '{key}' }],
+  ['restoreSnapshot', { snapshot: 'clean' }],
+  ['deleteSnapshot', { snapshot: 'clean' }],
+  ['updateClock', {}, { advance: 'PT1H' }],
+  ['getClock'],
+  ['updateQuota', {}, { bucket: 'dmarc', remaining: 1 }],
+  ['getQuotas'],
+  ['addFault', {}, { match: ADDITION, delay_ms: 1 }],
+  ['addFaultSet', { set: 'flaky' }],
+  ['listFaults'],
+  ['deleteFault', { fault: 'fault_1' }],
+  ['clearFaults'],
+  ['listRequests', { violation: 'true' }],
+  ['verifyRequests', {}, { match: ADDITION, count: 1 }],
+  ['explainRequest', { 'request-id': '{request}' }],
+  ['rewindAccount', {}, { request_id: '{request}' }],
+  ['getCoverage'],
+  ['getOverallCoverage'],
+  ['getVerdict'],
+  ['clearVerdict'],
+  ['clearRequests'],
+  ['resetAccount', {}, {}],
+]
+/** Those that never end; test/admin/events.test.ts reads them. */
+const STREAMS = ['streamAllEvents', 'streamEvents']
+
+/** Those that change nothing which outlives the process. */
+const OF_THE_PROCESS = ['takeSnapshot', 'deleteSnapshot', 'verifyRequests', 'clearRequests', 'clearVerdict']
+
+/** Sends each call, and calls `after` with what was asked and whether it writes. */
+async function playAll(plane: ControlPlane, after: (operation: string, writes: boolean) => unknown = () => {}) {
+  const ids: Record<string, string> = {}
+  for (const [id, parameters = {}, body] of CALLS) {
+    const { method, path } = controlApi.operations.find((operation) => operation.id === id) ?? expect.fail(id)
+    if (id === 'verifyRequests' && ids['request'] === undefined) {
+      const { headers } = await plane.ask(KEY, 'POST', '/domains', { domain: 'wrong.example' })
+      ids['request'] = headers['x-request-id'] ?? ''
+    }
+    const insert = (text: string) => text.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? '')
+    const filled = path.replaceAll(/\{([^}]+)\}/g, (_, name: string) => insert(parameters[name] ?? 'shop'))
+    const query = new URLSearchParams(Object.entries(parameters).filter(([name]) => !path.includes(`{${name}}`)))
+    const sent = body === undefined ? undefined : insert(JSON.stringify(body))
+    const { status, data, text } = await plane.send(method, `${filled}${query.size > 0 ? `?${query}` : ''}`, sent)
+    expect([200, 201], `${id} → ${text.slice(0, 300)}`).toContain(status)
+    if (id === 'createKey') ids['key'] = data.key.id
+    await after(id, method !== 'GET')
+  }
+}
+
+describe('the document of the control plane', () => {
+  it('is valid OpenAPI 3.1 for a parser that knows none of its extensions, and is served as it is', async () => {
+    const { get } = await startControlPlane()
+    const { headers, body } = await get('/openapi.json')
+    expect(headers['content-type']).toBe('application/json')
+    expect(body).toEqual(JSON.parse(JSON.stringify(controlApi.document.source)))
+    expect((await SwaggerParser.validate(body)).info.title).toBe('Control plane of dmarc-understudy')
+  })
+
+  it('has every operation, each of which answers as it says', async () => {
+    const played = [...CALLS.map(([operation]) => operation), ...STREAMS]
+    expect([...new Set(played)].toSorted()).toEqual(controlApi.operations.map(({ id }) => id).toSorted())
+    await playAll(await startControlPlane({ frozen: true }))
+  })
+
+  it('declares for every operation that a query parameter which it does not have is refused', async () => {
+    const { send } = await startControlPlane()
+    for (const { id, method, path, readsBody } of controlApi.operations) {
+      const target = `${path.replaceAll(/\{[^}]+\}/g, 'default')}?nonsense=1`
+      const { status, error } = await send(method, target, readsBody ? {} : undefined)
+      expect([id, status, error?.code]).toEqual([id, 400, 'unknown_field'])
+    }
+  })
+})
+
+it('What the control plane has answered is on the disk, where a kill leaves it', async () => {
+  const data = temporaryFolder()
+  /** All that outlives the process. */
+  async function shownBy({ get }: ControlPlane) {
+    const { accounts } = (await get('/accounts')).data
+    accounts.sort((one: { id: string }, other: { id: string }) => one.id.localeCompare(other.id))
+    const parts = ['state', 'keys', 'clock', 'quotas', 'faults'].map((part) => get(`/accounts/shop/${part}`))
+    const shown = (await Promise.all(parts)).map(({ data }) => data)
+    return [accounts.map((each: object) => ({ ...each, snapshots: 0 })), ...shown]
+  }
+  const left: [operation: string, folder: string, shown: unknown][] = []
+  const plane = await startControlPlane({ data, frozen: true })
+  await playAll(plane, async (operation, writes) => {
+    if (!writes || OF_THE_PROCESS.includes(operation)) return
+    const folder = join(temporaryFolder(), 'left')
+    cpSync(data, folder, { recursive: true })
+    rmSync(join(folder, '.lock'))
+    left.push([operation, folder, await shownBy(plane)])
+  })
+  await plane.stop()
+  for (const [operation, folder, shown] of left) {
+    const again = await startControlPlane({ data: folder, frozen: true })
+    expect(await shownBy(again), operation).toEqual(shown)
+    await again.stop()
+  }
+})
 
 /** For each code a request that is refused with it, to a server with the token `token` and one account at most. */
 const REFUSED: Record<AdminCode, [method: string, path: string, body?: unknown, token?: string]> = {
@@ -59,7 +175,10 @@ const REFUSED: Record<AdminCode, [method: string, path: string, body?: unknown, 
   not_found: ['GET', '/accounts/nobody'],
   request_too_large: ['POST', '/accounts', ' '.repeat(bodyLimit + 1)],
   taken: ['POST', '/accounts', { id: 'default' }],
-  too_many: ['PUT', '/accounts/default/state', { keys: MANY_KEYS }],
+  too_many: [
+    ...(['PUT', '/accounts/default/state'] as const),
+    { keys: Array.from({ length: keysPerAccount + 1 }, (_, index) => ({ key: `a-key-of-ours-${index}` })) },
+  ],
   protected: ['DELETE', '/accounts/default'],
   refused: ['DELETE', '/accounts/default/groups/none'],
   insufficient_storage: ['POST', '/accounts'],
@@ -67,124 +186,18 @@ const REFUSED: Record<AdminCode, [method: string, path: string, body?: unknown, 
   internal_error: ['GET', '/accounts'],
 }
 
-describe('every code of the control plane is answered:', () => {
-  it.each(ADMIN_CODES)('%s', async (code) => {
-    const [method, path, body, token = 'token'] = REFUSED[code]
-    const store = openMemoryStore()
-    const plane = await startControlPlane({ store, maxAccounts: 1, ...(token !== 'none' && { adminToken: 'token' }) })
-    if (code === 'unavailable') store.list = () => Promise.reject(new StoreError('unavailable', 'The store is away'))
-    if (code === 'internal_error') store.list = () => Promise.reject(new Error('The store is lost.'))
-    const headers = token === 'none' ? { origin: 'http://evil.example' } : { authorization: `Bearer ${token}` }
-    const refusal = await plane.send(method, path, body, headers)
-    expect(refusal.error.code).toBe(code)
-    expect(controlApi.catalogue.statusesOf(code)).toContain(refusal.status)
-    // What the service refuses has the codes of the service.
-    const problem = code === 'refused' ? { code: 'not_found', field: 'id' } : { code, message: refusal.error.message }
-    expect(refusal.error.problems[0]).toMatchObject(problem)
-    if (code === 'internal_error') expect(refusal.error.message).toBe(controlApi.catalogue.answer({ code }).message)
-    expect(refusal.error.message).not.toMatch(/\{\w+\}|undefined/)
-  })
-})
-
-describe('the document of the control plane', () => {
-  it('is valid OpenAPI 3.1 for a parser that knows none of its extensions', async () => {
-    const api = await SwaggerParser.validate(structuredClone(source) as never)
-    expect(api.info.title).toBe('Control plane of dmarc-understudy')
-  })
-
-  it('has references that lead such a parser where they lead us', async () => {
-    const { source, resolved } = controlApi.document
-    expect(await SwaggerParser.dereference(structuredClone(source) as never)).toEqual(resolved)
-  })
-
-  it('has no two names that differ only in case, which some generators would write to one file', () => {
-    const { 'x-errors': _, ...components } = source['components'] as Json
-    const names = Object.values(components).flatMap((part) => Object.keys(part as Json))
-    for (const each of [names, operations.map(([id]) => id)]) {
-      const lower = each.map((name) => name.toLowerCase())
-      expect(each.filter((name, index) => lower.indexOf(name.toLowerCase()) !== index)).toEqual([])
-    }
-  })
-
-  it('has a handler for every operation, and an operation for every handler', () => {
-    const handled = [...Object.keys(HANDLERS).filter((name) => !HELPERS.includes(name)), ...WITHOUT_HANDLER]
-    expect(handled.toSorted()).toEqual(operations.map(([id]) => id).toSorted())
-  })
-
-  it('has the parameter `account` exactly where an operation is about one account', () => {
-    for (const [, { path }] of operations) {
-      expect(path.includes('{account}')).toBe(/^\/accounts\/./.test(path))
-    }
-  })
-
-  it('has the codes of the catalogue, in its order', () => {
-    expect(Object.keys(valueAt(source, '/components/x-errors') as Json)).toEqual([...ADMIN_CODES])
-  })
-
-  it.each(operations)('declares of %s whatever any request can be refused with', (id, operation) => {
-    const statuses = [...operation.responses.keys()]
-    const codes = [...(operation.responses.get(400)?.codes ?? [])]
-    expect(codes).toContain('unknown_field')
-    expect(statuses).toContain(500)
-    // Everybody may ask whether the server is up, and a browser that opens the page can send no token.
-    const isProbe = id === 'getHealth' || id === 'getReadiness'
-    if (!isProbe) expect(statuses).toContain(403)
-    if (!isProbe && id !== 'getDashboard') expect(statuses).toContain(401)
-    if (operation.readsBody) {
-      expect(codes).toEqual(expect.arrayContaining(['invalid_request_body', 'invalid_json']))
-      expect(statuses).toContain(413)
-    }
-    expect(statuses.includes(404), 'an account may be missing').toBe(operation.path.includes('{'))
-  })
-
-  it('says of every operation what it does, and gives it a tag', () => {
-    for (const { path, method } of controlApi.operations) {
-      const described = valueAt(source, `/paths/${path.replaceAll('/', '~1')}/${method.toLowerCase()}`) as Json
-      expect(described['summary'], path).toMatch(/^[A-Z][^\n]{5,80}[^.]$/)
-      expect((source['tags'] as Json[]).map(({ name }) => name)).toContain((described['tags'] as string[])[0])
-    }
-    const known = new Set<string>([...METHODS, 'parameters'])
-    for (const item of Object.values(source['paths'] as Json)) {
-      expect(Object.keys(item as Json).filter((key) => !known.has(key))).toEqual([])
-    }
-  })
-
-  it('has messages that are one sentence each, or one and a question', () => {
-    const messages = [...objectsIn(valueAt(source, '/components/x-errors'))].flatMap(({ value }) =>
-      typeof value['message'] === 'string' ? [value['message']] : [],
-    )
-    expect(messages.length).toBeGreaterThan(ADMIN_CODES.length)
-    for (const message of messages) {
-      // Those that end with a sentence of somebody else's.
-      if (!/\{expected\}$/.test(message))
-        expect(message.replace(/ Did you mean \{nearest\}\?$/, '').replace(/\{\w+\}\.$/, 'x.')).toMatch(ONE_SENTENCE)
-    }
-  })
-
-  it('names the same profiles and fixtures as the program', () => {
-    expect(schema('Pin', '/properties/profile')['enum']).toEqual([...PROFILE_NAMES])
-    expect(FIXTURE_NAMES).toContain('empty')
-  })
-
-  it('pins no field of a record beyond what the service may answer', () => {
-    const service = valueAt(contract.document.resolved, '/components/schemas/DmarcRecord/properties') as Json
-    const { domain: _, ...answered } = service
-    expect(Object.keys(schema('Pin', '/properties')).toSorted()).toEqual(
-      ['profile', ...Object.keys(answered)].toSorted(),
-    )
-  })
-
-  it('has the limits that the program reads', async () => {
-    const settings = Object.keys(source['x-settings'] as Json)
-    expect(Object.keys(readLimits(await loadControlApi()))).toHaveLength(settings.length)
-  })
-
-  it('is served as it is', async () => {
-    const { get } = await startControlPlane()
-    const { status, headers, body } = await get('/openapi.json')
-    expect({ status, type: headers['content-type'] }).toEqual({ status: 200, type: 'application/json' })
-    expect(body).toEqual(JSON.parse(JSON.stringify(controlApi.document.source)))
-    expect(Object.keys(body.paths)).toEqual(Object.keys(source['paths'] as Json))
-    await expect(SwaggerParser.validate(body)).resolves.toBeDefined()
-  })
+it.each(ADMIN_CODES)('The code %s is answered as the document says', async (code) => {
+  const [method, path, body, token = 'token'] = REFUSED[code]
+  const store = openMemoryStore()
+  const plane = await startControlPlane({ store, maxAccounts: 1, ...(token !== 'none' && { adminToken: 'token' }) })
+  if (code === 'unavailable') store.list = () => Promise.reject(new StoreError('unavailable', 'The store is away'))
+  if (code === 'internal_error') store.list = () => Promise.reject(new Error('The store is lost.'))
+  const headers = token === 'none' ? { origin: 'http://evil.example' } : { authorization: `Bearer ${token}` }
+  const refusal = await plane.send(method, path, body, headers)
+  expect(refusal.error.code).toBe(code)
+  expect(controlApi.catalogue.statusesOf(code)).toContain(refusal.status)
+  // What the service refuses has the codes of the service.
+  const problem = code === 'refused' ? { code: 'not_found', field: 'id' } : { code, message: refusal.error.message }
+  expect(refusal.error.problems[0]).toMatchObject(problem)
+  expect(refusal.error.message).not.toMatch(/\{\w+\}|undefined|lost/)
 })
