@@ -134,7 +134,8 @@ const WAYS: Readonly<Record<string, Deed>> = {
     return asks('POST', `${AT}/snapshots/before/restore`)
   },
   'a rewind': async (service) => {
-    const { headers } = await service.get('/domaingroups')
+    // It costs nothing, and no rule counts it.
+    const { headers } = await service.get('/nothing')
     return asks('POST', `${AT}/rewind`, { request_id: headers['x-request-id'] })
   },
 }

@@ -1,43 +1,53 @@
-import { describe, expect, it } from 'vitest'
-import { FIXTURE_NAMES } from '../../src/accounts/fixture.ts'
-import { readLimits } from '../../src/admin/document.ts'
-import { type ControlPlane, controlApi, startControlPlane } from '../support/control-plane.ts'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import type { Fixture } from '../../src/domain/fixture.ts'
+import { startUnderstudy } from '../../src/index.ts'
+import { openControlPlane, startControlPlane } from '../support/control-plane.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
+const PATH = '/accounts/default'
+const STATE = `${PATH}/state`
 const HOUR = 3_600_000
-const READS = ['/domains', '/dmarc', '/domaingroups']
+
+/** A server for tests that change only accounts of their own. */
+const shared = await openControlPlane()
+afterAll(shared.stop)
 
 /** What an account answers to a client that reads all of it. */
-async function readAll({ ask }: ControlPlane, key: string): Promise<string[]> {
-  return Promise.all(READS.map(async (path) => (await ask(key, 'GET', path)).text))
+async function readAll(key: string): Promise<string[]> {
+  const paths = ['/domains', '/dmarc', '/domaingroups']
+  return Promise.all(paths.map(async (path) => (await shared.ask(key, 'GET', path)).text))
 }
 
 describe('an exported account', () => {
-  it.each(FIXTURE_NAMES)('of the fixture %s answers the same after an import elsewhere', async (fixture) => {
-    const plane = await startControlPlane()
-    const { id, key } = await plane.create({ fixture, seed: 3, plan: 'above-stone', now: '2026-05-05T05:05:05Z' })
-    await plane.ask(key, 'POST', '/domains', { domains: ['fresh.example'] })
-    await plane.ask(key, 'POST', '/domaingroups', { name: 'Made', domains: ['fresh.example'] })
-    await plane.put(`/accounts/${id}/domains/fresh.example/features`, { features: ['mta-sts'] })
-    const pin = { p: 'quarantine', dkim: 12.5, profile: 'spoofed' }
-    await plane.put(`/accounts/${id}/domains/fresh.example/dmarc`, pin)
-    const { data: state } = await plane.get(`/accounts/${id}/state`)
-    expect(JSON.stringify(state)).not.toMatch(/"hash"|"key"|"id":"key_/)
+  it.each(['demo', 'empty', 'edge-cases'])(
+    'of the fixture %s answers the same after an import elsewhere',
+    async (fixture) => {
+      const { create, ask, get, put, patch } = shared
+      const { id, key } = await create({ fixture, seed: 3, plan: 'above-stone', now: '2026-05-05T05:05:05Z' })
+      await ask(key, 'POST', '/domains', { domains: ['fresh.example'] })
+      await ask(key, 'POST', '/domaingroups', { name: 'Made', domains: ['fresh.example'] })
+      await put(`/accounts/${id}/domains/fresh.example/features`, { features: ['mta-sts'] })
+      await put(`/accounts/${id}/domains/fresh.example/dmarc`, { p: 'quarantine', dkim: 12.5, profile: 'spoofed' })
+      const { data: state } = await get(`/accounts/${id}/state`)
+      expect(JSON.stringify(state)).not.toMatch(/"hash"|"key"|"id":"key_/)
 
-    const other = await plane.create({ fixture: 'empty', seed: 4 })
-    const { data } = await plane.put(`/accounts/${other.id}/state`, state)
-    expect(data.account).toMatchObject({ plan: 'above-stone', seed: 3, now: '2026-05-05T05:05:05Z' })
-    expect(await readAll(plane, other.key)).toEqual(await readAll(plane, key))
-    const again = (await plane.get(`/accounts/${other.id}/state`)).data
-    const { description: _, keys: __, ...given } = state
-    expect(again).toMatchObject(given)
-    for (const account of [id, other.id]) await plane.patch(`/accounts/${account}/clock`, { advance: 'P45D' })
-    expect(await readAll(plane, other.key)).toEqual(await readAll(plane, key))
-    const refused = await plane.ask(other.key, 'DELETE', '/domains', { domains: ['fresh.example'] })
-    expect(refused.body.error.code).toBe('domain_delete_failed')
-  })
+      const other = await create({ fixture: 'empty', seed: 4 })
+      const { data } = await put(`/accounts/${other.id}/state`, state)
+      expect(data.account).toMatchObject({ plan: 'above-stone', seed: 3, now: '2026-05-05T05:05:05Z' })
+      expect(await readAll(other.key)).toEqual(await readAll(key))
+      const { description: _, keys: __, ...given } = state
+      expect((await get(`/accounts/${other.id}/state`)).data).toMatchObject(given)
+      for (const account of [id, other.id]) await patch(`/accounts/${account}/clock`, { advance: 'P45D' })
+      expect(await readAll(other.key)).toEqual(await readAll(key))
+      const refused = await ask(other.key, 'DELETE', '/domains', { domains: ['fresh.example'] })
+      expect(refused.body.error.code).toBe('domain_delete_failed')
+    },
+  )
 
   it('can be created anew from its state, in which nobody can use the keys', async () => {
-    const { create, get, ask } = await startControlPlane()
+    const { create, get, ask } = shared
     const { id } = await create({ fixture: { keys: [{ key: 'known-key', label: 'CI', disabled: true }] } })
     const { data: state } = await get(`/accounts/${id}/state`)
     expect(state.keys).toEqual([{ label: 'CI', disabled: true, created_at: '2025-12-16T09:30:00Z' }])
@@ -52,65 +62,113 @@ describe('an exported account', () => {
 describe('an import', () => {
   it('keeps keys, quotas, faults and the journal, adds keys with a secret, and a reset undoes it', async () => {
     const { get, put, post, ask, key } = await startControlPlane({ fixture: 'demo' })
-    const path = '/accounts/default'
-    const before = (await get(path)).data.account
+    const before = (await get(PATH)).data.account
     await ask(key, 'GET', '/domains')
-    await post(`${path}/faults`, { delay_ms: 1 })
+    await post(`${PATH}/faults`, { delay_ms: 1 })
     const fixture = { domains: ['only.example'], keys: [{ key: 'joins' }, { label: 'nobody’s' }] }
-    const { data } = await put(`${path}/state`, fixture)
+    const { data } = await put(STATE, fixture)
     const kept = { plan: before.plan, seed: before.seed, now: before.now, frozen: before.frozen, faults: 1 }
     expect(data.account).toMatchObject({ ...kept, domains: 1, groups: 0, keys: before.keys + 1 })
-    const { headers } = await ask(key, 'GET', '/domains')
-    expect(headers['x-ratelimit-remaining']).toBe('28')
+    expect((await ask(key, 'GET', '/domains')).headers['x-ratelimit-remaining']).toBe('28')
     expect((await ask('joins', 'GET', '/domains')).status).toBe(200)
-    expect((await get(`${path}/requests`)).data.count).toBe(3)
-    expect((await post(`${path}/reset`)).data.account).toEqual(before)
+    expect((await get(`${PATH}/requests`)).data.count).toBe(3)
+    expect((await post(`${PATH}/reset`)).data.account).toEqual(before)
   })
 
   it('of a clock sets it, also backwards, and one without leaves it as it is', async () => {
     const { get, put, patch, advance } = await startControlPlane()
-    const path = '/accounts/default'
-    await put(`${path}/state`, { clock: { now: '2020-01-01T00:00:00Z', frozen: true } })
-    expect((await get(`${path}/clock`)).data).toEqual({ now: '2020-01-01T00:00:00Z', frozen: true })
-    await patch(`${path}/clock`, { frozen: false })
-    await put(`${path}/state`, {})
+    await put(STATE, { clock: { now: '2020-01-01T00:00:00Z', frozen: true } })
+    expect((await get(`${PATH}/clock`)).data).toEqual({ now: '2020-01-01T00:00:00Z', frozen: true })
+    await patch(`${PATH}/clock`, { frozen: false })
+    await put(STATE, {})
     advance(HOUR)
-    expect((await get(`${path}/clock`)).data).toEqual({ now: '2020-01-01T01:00:00Z', frozen: false })
+    expect((await get(`${PATH}/clock`)).data).toEqual({ now: '2020-01-01T01:00:00Z', frozen: false })
   })
 })
 
-describe('a snapshot', () => {
-  it('has a name, which is taken until it is deleted or replaced', async () => {
-    const { post, get, delete: remove } = await startControlPlane()
-    const path = '/accounts/default/snapshots'
-    for (const name of ['a', 'A.b_c~d-9', 'x'.repeat(100), '__proto__'])
-      expect((await post(path, { name })).status).toBe(201)
-    expect(await post(path, { name: 'a' })).toMatchObject({ status: 409, error: { code: 'taken' } })
-    expect(await post(path, { name: 'a', replace: false })).toMatchObject({ status: 409 })
-    expect(await post(path, { name: 'a', replace: true })).toMatchObject({ status: 201 })
-    expect((await remove(`${path}/a`)).status).toBe(200)
-    expect(await remove(`${path}/a`)).toMatchObject({ status: 404, error: { code: 'not_found' } })
-    expect(await post(`${path}/a/restore`)).toMatchObject({ status: 404, error: { code: 'not_found' } })
-    expect((await get(path)).data.snapshots).toHaveLength(3)
+const STORY = {
+  title: 'The shop',
+  description: 'A shop that loses its protection.',
+  scenes: [
+    { title: 'Before', text: 'Nothing.\nNothing at all.', look_at: { tab: 'domains', domain: 'shop.example' } },
+    {
+      title: 'After <b>it</b>',
+      text: 'The policy is gone.',
+      calls: [{ operation: 'pinDmarc', parameters: { domain: 'shop.example' }, body: { p: 'none' } }],
+    },
+  ],
+}
+const FIXTURE = { ...STORY, domains: ['shop.example'] } as Fixture
+
+describe('the story of an account', () => {
+  it('is that of its fixture, and none without scenes', async () => {
+    const { create, get } = shared
+    const scenesOf = async (fixture: unknown) => {
+      return (await get(`/accounts/${(await create({ fixture })).id}/scenes`)).data
+    }
+    expect(await scenesOf(FIXTURE)).toEqual(STORY)
+    const { title, description, scenes } = JSON.parse(readFileSync('fixtures/demo.json', 'utf8'))
+    expect(await scenesOf('demo')).toEqual({ title, description, scenes })
+    expect(await scenesOf({ title: 'A title alone' })).toEqual({ title: null, description: null, scenes: [] })
   })
 
-  it('is one of so many, and one that replaces another is none more', async () => {
-    const { post } = await startControlPlane()
-    const { snapshotsPerAccount: limit } = readLimits(controlApi)
-    const path = '/accounts/default/snapshots'
-    for (let number = 1; number <= limit; number++) expect((await post(path, { name: `s${number}` })).status).toBe(201)
-    expect(await post(path, { name: 'more' })).toMatchObject({ status: 409, error: { code: 'too_many' } })
-    expect((await post(path, { name: 's1', replace: true })).status).toBe(201)
+  it('is imported, exported, and stays where a fixture without scenes is imported, until a reset', async () => {
+    const { get, put, post } = await startControlPlane({ fixture: 'demo' })
+    const scenes = async () => (await get(`${PATH}/scenes`)).data
+    const first = await scenes()
+    await put(STATE, FIXTURE)
+    expect(await scenes()).toEqual(STORY)
+    const exported = (await get(STATE)).data
+    expect(exported).toMatchObject(STORY)
+    expect((await put(STATE, exported)).status).toBe(200)
+    expect(await scenes()).toEqual(STORY)
+    await put(STATE, { title: 'Other', domains: ['shop.example'] })
+    expect(await scenes()).toEqual(STORY)
+    await post(`${PATH}/reset`)
+    expect(await scenes()).toEqual(first)
   })
 
-  it('whose key is another account’s by now cannot be restored', async () => {
-    const { post, create, delete: remove, get } = await startControlPlane()
-    const path = '/accounts/default'
-    const { data } = await post(`${path}/keys`, { key: 'wanders' })
-    await post(`${path}/snapshots`, { name: 's' })
-    await remove(`${path}/keys/${data.key.id}`)
-    await create({ api_key: 'wanders' })
-    expect(await post(`${path}/snapshots/s/restore`)).toMatchObject({ status: 409, error: { code: 'taken' } })
-    expect((await get(path)).data.account.keys).toBe(1)
+  it('is exported without what the account no longer has, so that the export can be imported', async () => {
+    const addition = { operation: 'addDomains' as const, body: { domains: ['news.example'] } }
+    const { get, put, post, send } = await startControlPlane({
+      fixture: {
+        domains: ['shop.example', 'news.example'],
+        groups: [{ id: 'aaaaaaaa', name: 'Shop', domains: [] }],
+        scenes: [
+          { title: 'A', text: 'A', look_at: { tab: 'domains', domain: 'News.Example.', search: 'n' } },
+          { title: 'B', text: 'B', look_at: { tab: 'groups', group: 'Shop' } },
+          { title: 'C', text: 'C', look_at: { tab: 'domains', domain: 'shop.example' } },
+          { title: 'D', text: 'D', look_at: { tab: 'domains', domain: 'news.example' }, calls: [addition] },
+        ],
+      },
+    })
+    await send('DELETE', `${PATH}/domains`, { domains: ['news.example'] })
+    await send('DELETE', `${PATH}/groups/aaaaaaaa`)
+    const exported = (await get(STATE)).data
+    expect(exported.scenes.map((scene: { look_at: object }) => scene.look_at)).toEqual([
+      { tab: 'domains', search: 'n' },
+      { tab: 'groups' },
+      { tab: 'domains', domain: 'shop.example' },
+      { tab: 'domains', domain: 'news.example' },
+    ])
+    expect((await put(STATE, exported)).error).toBeUndefined()
+    expect((await post('/accounts', { fixture: exported })).error).toBeUndefined()
+  })
+
+  it('outlives the server in a data folder, whether it came with the fixture or was imported', async () => {
+    const data = temporaryFolder()
+    const first = await startUnderstudy({ data, fixture: FIXTURE })
+    const imported = await first.createAccount({ id: 'imported', fixture: 'demo' })
+    await imported.import(FIXTURE)
+    await first.stop()
+    const second = await startUnderstudy({ data })
+    expect(await second.account.scenes()).toEqual(STORY)
+    expect(await (await second.findAccount('imported'))?.scenes()).toEqual(STORY)
+    await second.stop()
+    const file = join(data, 'account-imported.json')
+    const content = JSON.parse(readFileSync(file, 'utf8'))
+    content.account.origin.story.scenes[0].look_at = { tab: 'nowhere' }
+    writeFileSync(file, JSON.stringify(content))
+    await expect(startUnderstudy({ data })).rejects.toThrow(/\/account\/origin\/story\/scenes\/0\/look_at\/tab/)
   })
 })
