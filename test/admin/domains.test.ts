@@ -1,33 +1,36 @@
-import { describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import type { MonitoredDomainReport } from '../../src/admin/reports.ts'
 import { PROFILE_NAMES } from '../../src/domain/profile.ts'
-import { CAUSES } from '../../src/figures/causes.ts'
-import { valueAt } from '../../src/ground/json.ts'
-import type { ServerOptions } from '../../src/start/options.ts'
-import { DAY } from '../support/account.ts'
-import { askControl, controlApi, startControlPlane } from '../support/control-plane.ts'
-import { startService, type TestService } from '../support/service.ts'
+import { type ControlPlane, openControlPlane, startControlPlane } from '../support/control-plane.ts'
+import { writeOverlay } from '../support/overlay-file.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
-const PATH = '/accounts/default'
 const NOW = '2026-01-15T09:00:00Z'
+/** A server for tests that change only accounts of their own. */
+const shared = await openControlPlane({ enforceQuotas: false })
+afterAll(shared.stop)
 
-async function startWithDomains(options: ServerOptions = {}) {
-  const plane = await startControlPlane({ fixture: { domains: ['a.example', 'xn--bcher-kva.example'] }, ...options })
-  return { ...plane, record: async () => (await plane.ask(plane.key, 'GET', '/dmarc')).body.data[0] }
-}
-
-async function listDomains(service: TestService, query = ''): Promise<MonitoredDomainReport[]> {
-  return (await askControl(service, 'GET', `${PATH}/domains${query}`)).data.domains
+/** An account of this fixture. */
+async function accountOf(fixture: object = { domains: ['a.example', 'xn--bcher-kva.example'] }) {
+  const { id, key } = await shared.create({ fixture, now: NOW })
+  const path = `/accounts/${id}`
+  return {
+    ...{ path, key },
+    record: async () => (await shared.ask(key, 'GET', '/dmarc')).body.data[0],
+    domains: async (): Promise<MonitoredDomainReport[]> => (await shared.get(`${path}/domains`)).data.domains,
+  }
 }
 
 describe('the list of domains', () => {
   it('says what the figures of a domain are made from', async () => {
-    const domains = [
-      { name: 'a.example', profile: 'spoofed', since: 'P6D', volume: 3000, policy: { p: 'reject', sp: 'none' } },
-      { name: 'b.a.example', profile: 'no-record', added_at: 'P2D', record: { count: 7 } },
-    ] as const
-    const service = await startService({ now: NOW, fixture: { domains } })
-    const [above, below] = await listDomains(service)
+    const { domains } = await accountOf({
+      domains: [
+        { name: 'a.example', profile: 'spoofed', since: 'P6D', volume: 3000, policy: { p: 'reject', sp: 'none' } },
+        { name: 'b.a.example', profile: 'no-record', added_at: 'P2D', record: { count: 7 } },
+        { name: 'c.example', added_at: 'PT1M', policy: { p: 'reject' } },
+      ],
+    })
+    const [above, below, fresh] = await domains()
     expect(above).toMatchObject({
       ...{ domain: 'a.example', added_at: '2024-12-11T09:00:00Z', features: [], profile: 'spoofed', volume: 3000 },
       ...{ inherits_from: null, pinned: {} },
@@ -45,155 +48,181 @@ describe('the list of domains', () => {
     const events = below?.events.map(({ kind, from, until }) => `${kind} from ${from} until ${until}`)
     expect(events).toContain('inheritance from null until null')
     expect(events).toContain('addition from 2026-01-14 until 2026-02-13')
-  })
-
-  it('names the policy of a domain before GET /dmarc shows it', async () => {
-    const fresh = { name: 'a.example', added_at: 'PT1M', policy: { p: 'reject' } } as const
-    const service = await startService({ now: NOW, fixture: { domains: [fresh] } })
-    const [report] = await listDomains(service)
-    expect(report).toMatchObject({ policy: { p: 'reject' }, record: { p: 'none', count: 0 } })
+    // Its policy is known before GET /dmarc shows it.
+    expect(fresh).toMatchObject({ policy: { p: 'reject' }, record: { p: 'none', count: 0 } })
   })
 
   it('names the addition where the record of a new domain changes, also of one without mail', async () => {
-    const former_domains = [{ name: 'parked.example', profile: 'parked' }] as const
-    const service = await startService({ now: NOW, fixture: { former_domains } })
-    await service.send('POST', '/domains', { domains: ['parked.example'] })
-    const [report] = await listDomains(service)
+    const { key, domains } = await accountOf({ former_domains: [{ name: 'parked.example', profile: 'parked' }] })
+    await shared.ask(key, 'POST', '/domains', { domains: ['parked.example'] })
+    const [report] = await domains()
     const description = 'It was added, so from now on the policy of its DNS shows.'
-    expect(report?.events).toEqual([
-      { kind: 'addition', state: 'planned', from: '2026-01-16', until: '2026-02-15', description },
-    ])
-  })
-
-  it('has the kinds of events that its document lists', () => {
-    const kind = '/components/schemas/MonitoredDomain/properties/events/items/properties/kind'
-    expect(valueAt(controlApi.document.resolved, kind)).toMatchObject({ enum: [...CAUSES] })
+    const event = { kind: 'addition', state: 'planned', from: '2026-01-16', until: '2026-02-15', description }
+    expect(report?.events).toEqual([event])
   })
 })
 
-describe('features of a domain', () => {
-  it('keep it from being removed until there are none', async () => {
-    const { put, ask, key } = await startWithDomains()
-    const path = `${PATH}/domains/a.example/features`
-    const { data } = await put(path, { features: ['mta-sts', 'bimi'] })
-    expect(data).toMatchObject({ domain: 'a.example', features: ['mta-sts', 'bimi'] })
-    const refusal = await ask(key, 'DELETE', '/domains', { domains: ['a.example'] })
-    expect(refusal.body.error).toMatchObject({ code: 'domain_delete_failed' })
-    expect(refusal.body.error.message).toContain('mta-sts, bimi')
-    expect((await put(path, { features: [] })).data.features).toEqual([])
-    expect((await ask(key, 'DELETE', '/domains', { domains: ['a.example'] })).status).toBe(200)
-    expect(await put(path, { features: [] })).toMatchObject({ status: 404, error: { code: 'not_found' } })
-  })
+it('Features of a domain keep it from being removed until there are none', async () => {
+  const { path, key } = await accountOf()
+  const features = `${path}/domains/a.example/features`
+  const { data } = await shared.put(features, { features: ['mta-sts', 'bimi'] })
+  expect(data).toMatchObject({ domain: 'a.example', features: ['mta-sts', 'bimi'] })
+  const removal = () => shared.ask(key, 'DELETE', '/domains', { domains: ['a.example'] })
+  expect((await removal()).body.error.message).toContain('mta-sts, bimi')
+  expect((await shared.put(features, { features: [] })).data.features).toEqual([])
+  expect((await removal()).status).toBe(200)
+  expect(await shared.put(features, { features: [] })).toMatchObject({ status: 404, error: { code: 'not_found' } })
 })
 
-describe('a domain in a path', () => {
-  it.each([
-    ['a.example', 'a.example'],
-    ['A.EXAMPLE', 'a.example'],
-    ['a.example.', 'a.example'],
-    ['%61.example', 'a.example'],
-    ['bücher.example', 'xn--bcher-kva.example'],
-    ['B%C3%9CCHER.example', 'xn--bcher-kva.example'],
-    ['xn--bcher-kva.example', 'xn--bcher-kva.example'],
-    ['XN--BCHER-KVA.EXAMPLE', 'xn--bcher-kva.example'],
-    ...['b.example', 'localhost', '%20', 'a.example%00', '__proto__', 'a.example%2Fb'].map((spelt) => [spelt, 'none']),
-  ])('%s is %s', async (spelt, domain) => {
-    const { put, delete: remove } = await startWithDomains()
-    const path = `${PATH}/domains/${spelt}`
-    const expected =
-      domain === 'none' ? { status: 404, error: { code: 'not_found' } } : { status: 200, data: { domain } }
-    expect(await put(`${path}/features`, { features: [] })).toMatchObject(expected)
-    expect(await put(`${path}/dmarc`, { p: 'none' })).toMatchObject(expected)
-    expect(await remove(`${path}/dmarc`)).toMatchObject(expected)
-  })
+it.each([
+  ['a.example', 'a.example'],
+  ['A.EXAMPLE.', 'a.example'],
+  ['%61.example', 'a.example'],
+  ['bücher.example', 'xn--bcher-kva.example'],
+  ['B%C3%9CCHER.example', 'xn--bcher-kva.example'],
+  ['XN--BCHER-KVA.EXAMPLE', 'xn--bcher-kva.example'],
+  ...['b.example', 'localhost', '%20', 'a.example%00', '__proto__', 'a.example%2Fb'].map((spelt) => [spelt, 'none']),
+])('A domain in a path: %s is %s', async (spelt, domain) => {
+  const path = `${(await accountOf()).path}/domains/${spelt}`
+  const found = domain !== 'none'
+  const expected = found ? { status: 200, data: { domain } } : { status: 404, error: { code: 'not_found' } }
+  expect(await shared.put(`${path}/features`, { features: [] })).toMatchObject(expected)
+  expect(await shared.put(`${path}/dmarc`, { p: 'none' })).toMatchObject(expected)
+  expect(await shared.delete(`${path}/dmarc`)).toMatchObject(expected)
 })
 
 describe('a pinned record', () => {
   it('has the fixed fields at once and on every day, and follows its figures again after them', async () => {
-    const { get, put, delete: remove, patch, record } = await startWithDomains()
-    const profile = async () => (await get(`${PATH}/domains`)).data.domains[0].profile
-    const path = `${PATH}/domains/a.example/dmarc`
+    const { path, record, domains } = await accountOf()
+    const profile = async () => (await domains())[0]?.profile
+    const pinned = `${path}/domains/a.example/dmarc`
     const [before, own] = [await record(), await profile()]
     const pin = { p: 'quarantine', pct: 25, testing: 'y', dmarc: 80.5, dkim: 70, spf: 60, count: 1234 }
-    const { data } = await put(path, { ...pin, profile: 'spoofed' })
+    const { data } = await shared.put(pinned, { ...pin, profile: 'spoofed' })
     expect(data.record).toEqual({ domain: 'a.example', sp: 'quarantine', np: 'quarantine', ...pin })
-    expect(await profile()).toBe('spoofed')
+    expect([await profile(), await record()]).toEqual(['spoofed', data.record])
+    await shared.patch(`${path}/clock`, { advance: 'P3D' })
     expect(await record()).toEqual(data.record)
-    await patch(`${PATH}/clock`, { advance: 'P3D' })
-    expect(await record()).toEqual(data.record)
-    await remove(path)
-    await patch(`${PATH}/clock`, { advance: 'P1D' })
+    await shared.delete(pinned)
+    await shared.patch(`${path}/clock`, { advance: 'P1D' })
     const after = await record()
     expect(after.count).not.toBe(1234)
     expect([after.p, after.pct, await profile()]).toEqual([before.p, before.pct, own])
   })
 
   it('leaves what is not fixed as it is, and another pin takes its place', async () => {
-    const { put, record } = await startWithDomains({
-      fixture: { domains: [{ name: 'a.example', profile: 'monitoring-only' }] },
-    })
-    const path = `${PATH}/domains/a.example/dmarc`
+    const { path, record } = await accountOf({ domains: [{ name: 'a.example', profile: 'monitoring-only' }] })
+    const pinned = `${path}/domains/a.example/dmarc`
     const before = await record()
-    await put(path, { pct: 10 })
+    await shared.put(pinned, { pct: 10 })
     expect(await record()).toEqual({ ...before, pct: 10 })
-    await put(path, { testing: 'y' })
+    await shared.put(pinned, { testing: 'y' })
     expect(await record()).toEqual({ ...before, testing: 'y' })
   })
 
-  it.each(PROFILE_NAMES)('may have the profile %s, beside fixed fields', async (profile) => {
-    const { put, record } = await startWithDomains()
-    const { data } = await put(`${PATH}/domains/a.example/dmarc`, { profile, pct: 33 })
-    expect(await record()).toEqual(data.record)
-    expect(data.record.pct).toBe(33)
+  it('may have any profile beside fixed fields', async () => {
+    const { path, record } = await accountOf()
+    for (const profile of PROFILE_NAMES) {
+      const { data } = await shared.put(`${path}/domains/a.example/dmarc`, { profile, pct: 33 })
+      expect(await record()).toEqual(data.record)
+      expect(data.record.pct).toBe(33)
+    }
   })
 
   it('of a domain that has no figures yet is shown', async () => {
-    const { put, ask, key } = await startWithDomains()
-    await ask(key, 'POST', '/domains', { domains: ['fresh.example'] })
-    const { data } = await put(`${PATH}/domains/fresh.example/dmarc`, { dmarc: 99.9 })
+    const { path, key } = await accountOf()
+    await shared.ask(key, 'POST', '/domains', { domains: ['fresh.example'] })
+    const { data } = await shared.put(`${path}/domains/fresh.example/dmarc`, { dmarc: 99.9 })
     expect(data.record).toMatchObject({ dmarc: 99.9 })
-    expect((await ask(key, 'GET', '/dmarc')).body.data.at(-1)).toEqual(data.record)
+    expect((await shared.ask(key, 'GET', '/dmarc')).body.data.at(-1)).toEqual(data.record)
   })
 })
 
-interface Row {
-  domain: string
-  p: string
-  dmarc: number
-  count: number
+const FIXTURE = {
+  domains: ['one.example', 'two.example', { name: 'used.example', features: ['mta-sts'] }],
+  groups: [
+    { id: 'aaaaaaaa', name: 'Shop', domains: ['one.example'] },
+    { id: 'bbbbbbbb', name: 'Mail', domains: [] },
+  ],
+}
+const many = Array.from({ length: 51 }, (_, index) => `d${index}.example`)
+
+/** A change here, and the same at the service. `group` is the id in the path, or in the query. */
+const CHANGES: readonly [method: 'POST' | 'PATCH' | 'DELETE', what: 'domains' | 'groups', body: unknown, group?: string][] =
+  [
+    ['POST', 'domains', { domains: ['New.example', 'three.example.'] }],
+    ['POST', 'domains', { domains: ['one.example'] }],
+    ['POST', 'domains', { domains: ['no host', 'fine.example', '192.0.2.1'] }],
+    ['POST', 'domains', { domains: many }],
+    ['POST', 'domains', {}],
+    ['POST', 'domains', { domain: ['a.example'], colour: 'red' }],
+    ['POST', 'domains', { domains: [`${'x'.repeat(1 << 20)}.example`] }],
+    ['DELETE', 'domains', { domains: ['two.example', 'one.example'] }],
+    ['DELETE', 'domains', { domains: ['used.example', 'one.example'] }],
+    ['POST', 'groups', { name: 'New', domains: ['two.example', 'two.example'] }],
+    ['POST', 'groups', { name: 'SHOP' }],
+    ['PATCH', 'groups', { name: 'Store', add_domains: ['two.example'], remove_domains: ['one.example'] }, 'aaaaaaaa'],
+    ['PATCH', 'groups', { domains: [], add_domains: [] }, 'aaaaaaaa'],
+    ['PATCH', 'groups', {}, 'aaaaaaaa'],
+    ['DELETE', 'groups', undefined, 'aaaaaaaa'],
+    ['DELETE', 'groups', undefined, 'nothing'],
+  ]
+
+/** Two equal accounts: what is asked of one by the service is asked of the other by the control plane. */
+async function createTwins({ create }: ControlPlane) {
+  const same = { fixture: FIXTURE, seed: 7, now: NOW, frozen: true }
+  return [(await create(same)).id, await create(same)] as const
 }
 
-/** Figures that change more from one day to the next than weekdays and chance explain. */
-function hasMoved(before: Row, after: Row): boolean {
-  if (before.p !== after.p) return true
-  const busy = Math.min(before.count, after.count) >= 300
-  if (busy && Math.abs(before.dmarc - after.dmarc) >= 1.5) return true
-  return Math.abs(before.count - after.count) > 100 + 0.12 * Math.max(before.count, after.count)
-}
-
-describe('the events of domains', () => {
-  it.each(['demo', 'agency'])('name why each figure of %s moves, and something happens each week', async (fixture) => {
-    const service = await startService({ now: NOW, fixture, enforceQuotas: false })
-    const read = async () => (await service.get('/dmarc')).body.data as Row[]
-    let before = await read()
-    const moves: number[] = []
-    for (let day = 1; day <= 75; day++) {
-      service.advance(DAY)
-      const [today = '', monthAgo = ''] = [day, day - 31].map((each) => {
-        return new Date(Date.parse(NOW) + each * DAY).toISOString().slice(0, 10)
-      })
-      const after = await read()
-      const moved = after.filter((row, index) => hasMoved(before[index] ?? row, row))
-      if (moved.length > 0) moves.push(day)
-      const reports = moved.length > 0 ? await listDomains(service, '?limit=1000') : []
-      for (const row of moved) {
-        const events = reports.find(({ domain }) => domain === row.domain)?.events
-        const causes = events?.filter(({ from, until }) => (from ?? '') <= today && (until ?? today) >= monthAgo)
-        expect(causes, `${row.domain} on ${today}`).not.toEqual([])
-      }
-      before = after
+describe('domains and groups are set up', () => {
+  it.each(CHANGES)('as the service changes them: %s …/%s %j', async (method, what, body, group) => {
+    const [mine, twin] = await createTwins(shared)
+    const path = what === 'domains' ? '/domains' : '/domaingroups'
+    const asked = await shared.ask(twin.key, method, path + (group === undefined ? '' : `?id=${group}`), body)
+    const target = `/accounts/${mine}/${what}${group === undefined ? '' : `/${group}`}`
+    const answer = await shared.send(method, target, body)
+    if (asked.status === 200) {
+      expect(answer.status, answer.text).toBe(method === 'POST' ? 201 : 200)
+      const { message: _message, ...data } = asked.body.data
+      const created = { group: { ...data.group, id: expect.any(String) } }
+      expect(answer.data).toEqual(method === 'POST' && what === 'groups' ? created : data)
+    } else {
+      const { code, message } = asked.body.error
+      expect([answer.status, answer.error.code]).toEqual([409, 'refused'])
+      expect(answer.error.message).toBe(`The service refuses this with ${code}: ${message}`)
+      expect(answer.error.problems[0]).toMatchObject({ code, message })
     }
-    const weeks = new Set(moves.map((day) => Math.ceil(day / 7)))
-    expect([...weeks].slice(0, 10)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+    // The accounts hold the same, but for the ids of new groups, which are unique in the whole service.
+    const held = async (id: string) => {
+      const { domains, groups } = (await shared.get(`/accounts/${id}/state`)).data
+      return { domains, groups: groups.map(({ id: _id, ...rest }: { id: string }) => rest) }
+    }
+    expect(await held(mine)).toEqual(await held(twin.id))
+  })
+
+  it('without quota, fault, journal, coverage and verdict, also where no request would be admitted', async () => {
+    const plane = await startControlPlane({ fixture: FIXTURE })
+    const path = '/accounts/default'
+    await plane.post(`${path}/faults`, { respond: { status: 503 } })
+    await plane.patch(`${path}/quotas`, { bucket: 'domains', remaining: 0 })
+    await plane.patch(path, { plan: 'below-stone' })
+    const read = () => Promise.all(['quotas', 'coverage', 'faults', 'requests'].map((part) => plane.get(`${path}/${part}`)))
+    const before = (await read()).map(({ data }) => data)
+    expect((await plane.post(`${path}/domains`, { domains: ['a.example'] })).status).toBe(201)
+    expect((await plane.post(`${path}/groups`, { name: 'A', domains: ['a.example'] })).status).toBe(201)
+    expect((await plane.post(`${path}/groups`, { nam: 'A' })).status).toBe(409)
+    expect((await read()).map(({ data }) => data)).toEqual(before)
+    expect((await plane.get('/verdict')).data).toMatchObject({ requests: 0, violations: { count: 0 } })
+  })
+
+  it('by the contract of the server, also where an overlay has changed it', async () => {
+    const overlay = writeOverlay(temporaryFolder(), [
+      { target: '$.components.schemas.DomainsToAdd.properties.domains', update: { maxItems: 60 } },
+      { target: '$.components.x-errors.duplicate_name', update: { status: 422, message: 'Taken: {value}.' } },
+    ])
+    const { post } = await startControlPlane({ fixture: FIXTURE, overlays: [overlay] })
+    expect((await post('/accounts/default/domains', { domains: many })).data).toMatchObject({ count: 51 })
+    const { status, error } = await post('/accounts/default/groups', { name: 'shop' })
+    expect([status, error.message]).toEqual([409, 'The service refuses this with duplicate_name: Taken: "shop".'])
   })
 })

@@ -1,30 +1,55 @@
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { withKey } from '../support/account.ts'
-import { type ObservedService, startObserved } from '../support/observed-service.ts'
-import { API_KEY } from '../support/service.ts'
+import { addFault, askControl } from '../support/control-plane.ts'
+import { startObserved } from '../support/observed-service.ts'
+import { API_KEY, openService, type TestService } from '../support/service.ts'
 
 const LIST = '/accounts/default/requests'
+let service: TestService
 
-/** Requests of every kind; the comment is how the tests name each. */
-async function sendAll(service: ObservedService): Promise<void> {
+/** Requests of every kind; the tests name each by its ordinal. */
+beforeAll(async () => {
+  service = await openService({ fixture: { domains: ['one.example'] } })
   await service.get('/domains?note=caf%C3%A9')
   await service.send('POST', '/domains', { domains: ['Alpha.example'] })
   await service.send('POST', '/domains', { domains: ['no host'] })
   await service.send('POST', '/domaingroups', { name: 'unread' }, { prefer: 'code=rate_limited' })
   await service.get('/nothing')
   await service.send('POST', '/domaingroups', { name: `Überblick ${API_KEY}` })
-}
+  await service.send('GET', '/domains', undefined, withKey('nobody'))
+  await service.send('POST', '/domains', `{"domains": ["early.example"${' '.repeat(20_000)}} late`)
+})
+afterAll(() => service.stop())
 
-async function ordinalsOf(service: ObservedService, query: string, list = LIST): Promise<number[]> {
-  const { status, text, data } = await service.ask('GET', `${list}?${query}`)
+async function ordinalsOf(query: string, list = LIST): Promise<number[]> {
+  const { status, text, data } = await askControl(service, 'GET', `${list}?${query}`)
   expect(status, text).toBe(200)
   return data.requests.map(({ ordinal }: { ordinal: number }) => ordinal)
 }
 
-const find = (service: ObservedService, words: string, list?: string) =>
-  ordinalsOf(service, `search=${encodeURIComponent(words)}`, list)
+const OWN = [1, 2, 3, 4, 5, 6, 8]
 
-describe('a search finds', () => {
+describe('a list of requests has those', () => {
+  it.each<[query: string, listed: number[], list?: string]>([
+    ['operation=addDomains', [2, 3, 8]],
+    ['method=GET', [1, 5, 7], '/requests'],
+    ['path=/domains', [1, 2, 3, 8]],
+    ['path=/nothing', [5], '/requests'],
+    ['status=429', [4]],
+    ['code=invalid_domain', [3]],
+    ['violation=true', [3, 5, 8]],
+    ['violation=false&method=POST', [2, 4, 6], '/requests'],
+    ['injected=true', [4]],
+    ['injected=false&operation=addDomains', [2, 3, 8]],
+    ['refused=true', [3, 4, 5, 8]],
+    ['refused=false', [1, 2, 6]],
+    ['refused=true&injected=false', [3, 5, 8]],
+    ['account=none', [7], '/requests'],
+    ['limit=2', [7, 8], '/requests'],
+  ])('that meet the condition %s', async (query, listed, list) => {
+    expect(await ordinalsOf(query, list)).toEqual(listed)
+  })
+
   it.each<[where: string, words: string, found: number[]]>([
     ['the method', 'get', [1, 5]],
     ['the path', '/DOMAINGROUPS', [4, 6]],
@@ -35,75 +60,64 @@ describe('a search finds', () => {
     ['the operation', 'createdomaingroup', [4, 6]],
     ['the word injected', 'injected', [4]],
     ['the word fault', 'fault', [4]],
-    ['the word violation', 'violation', [3, 5]],
+    ['the word violation', 'violation', [3, 5, 8]],
     ['the body of the request', 'alpha.example', [2]],
     ['a letter beyond ASCII in any case', 'ÜBERBLICK', [6]],
     ['the body of the response', '"success":true', [1, 2, 6]],
     ['all of several words in several places', ' post  4xx\tNO ', [3]],
-    ['nothing if one word is missing', 'post absent', []],
-    ['everything without words', '  ', [1, 2, 3, 4, 5, 6]],
-    ['no secret', API_KEY.slice(-20), []],
-    ['nothing by what stands for a secret', 'redacted', []],
+    ['not all of several words', 'post absent', []],
+    ['no words', '  ', OWN],
+    ['a secret', API_KEY.slice(-20), []],
+    ['what stands for a secret', 'redacted', []],
     ['what stands beside a secret', '{"name":"überblick', [6]],
-  ])('%s: %s', async (_, words, found) => {
-    const service = await startObserved()
-    await sendAll(service)
-    expect(await find(service, words)).toEqual(found)
-    expect(await find(service, words, '/requests')).toEqual(found)
+    ['the part of a long body that is kept', 'early.example', [8]],
+    ['the part of a long body that is not kept', 'late', []],
+    ['words that are there often', 'alpha A a a a a a a a a a a', [2]],
+  ])('in which a search finds %s: %s', async (_, words, found) => {
+    const search = `search=${encodeURIComponent(words)}`
+    expect(await ordinalsOf(search)).toEqual(found)
+    expect((await ordinalsOf(search, '/requests')).filter((ordinal) => ordinal !== 7)).toEqual(found)
   })
 
-  it('the request with an id', async () => {
-    const service = await startObserved()
-    await sendAll(service)
-    const [, second] = await service.requests()
-    expect(await find(service, second?.request_id.toUpperCase() ?? '')).toEqual([2])
+  it('with an id that is searched for, those of nobody among those of nobody, and all conditions together', async () => {
+    const { data } = await askControl(service, 'GET', LIST)
+    expect(await ordinalsOf(`search=${data.requests[1].request_id.toUpperCase()}`)).toEqual([2])
+    expect(await ordinalsOf('account=none&search=unauthorized', '/requests')).toEqual([7])
+    expect(await ordinalsOf('search=example&method=POST&status=200')).toEqual([2])
   })
 
-  it('what other conditions let through, in pages, with the number of all', async () => {
-    const service = await startObserved()
-    for (let number = 1; number <= 5; number++) {
-      await service.send('POST', '/domaingroups', { name: `Group ${number}` })
-      await service.get('/domains')
-    }
-    const page = async (query: string) => (await service.ask('GET', `${LIST}?search=group&method=POST&${query}`)).data
-    const first = await page('limit=2')
-    expect([first.requests.map(({ ordinal }: { ordinal: number }) => ordinal), first.count]).toEqual([[7, 9], 5])
-    const second = await page(`limit=2&before=${first.next}`)
-    expect([second.requests.map(({ ordinal }: { ordinal: number }) => ordinal), second.count]).toEqual([[3, 5], 5])
-    expect(await page(`limit=2&before=${second.next}`)).toMatchObject({
-      requests: [{ ordinal: 1 }],
-      count: 5,
-      next: null,
-    })
-  })
-
-  it('nothing in the part of a long body that the journal does not keep', async () => {
-    const service = await startObserved()
-    await service.send('POST', '/domains', `{"domains": ["early.example"${' '.repeat(20_000)}} late`)
-    expect([await find(service, 'early.example'), await find(service, 'late')]).toEqual([[1], []])
-  })
-
-  it('the requests of nobody among those of nobody', async () => {
-    const service = await startObserved()
-    await service.send('GET', '/domains', undefined, withKey('nobody'))
-    await service.get('/domains')
-    expect(await ordinalsOf(service, 'account=none&search=unauthorized', '/requests')).toEqual([1])
+  it('that are marked as a violation, which is what the verdict counts', async () => {
+    const { data } = await askControl(service, 'GET', '/requests')
+    const marked = data.requests.filter((entry: { violates_contract: boolean }) => entry.violates_contract)
+    expect(marked.map(({ ordinal }: { ordinal: number }) => ordinal)).toEqual(await ordinalsOf('violation=true', '/requests'))
+    expect((await askControl(service, 'GET', '/verdict')).data.violations.count).toBe(marked.length)
   })
 })
 
-describe('a search is refused', () => {
-  it.each<[what: string, search: string, message: string]>([
-    ['is too long', 'x'.repeat(201), '`search` must have at most 200 characters.'],
-    ['has too many words', 'a b c d e f g h i j k', '`search` must have at most 10 words, not 11.'],
-  ])('that %s', async (_, search, message) => {
-    const service = await startObserved()
-    const { status, error } = await service.ask('GET', `${LIST}?search=${encodeURIComponent(search)}`)
-    expect([status, error.message]).toEqual([400, message])
-  })
+it('Requests are found by the fault rule that acted on them, also when only the clock went on or the rule is removed', async () => {
+  const { ask, get, send, ...observed } = await startObserved()
+  await addFault(observed, { match: { operation: 'addDomains' }, delay_ms: 1 })
+  await addFault(observed, { event: 'window-end', times: 1 })
+  for (let count = 0; count < 2; count++) await get('/domains')
+  await send('POST', '/domains', { domains: ['a.example'] })
+  const found = async (query: string) => {
+    const { data } = await ask('GET', `${LIST}?${query}`)
+    return data.requests.map(({ ordinal }: { ordinal: number }) => ordinal)
+  }
+  expect([await found('fault=fault_1'), await found('fault=fault_2')]).toEqual([[3], [1]])
+  await ask('DELETE', '/accounts/default/faults')
+  expect([await found('fault=fault_1&method=POST'), await found('fault=fault_2')]).toEqual([[3], [1]])
+  const { error } = await ask('GET', `${LIST}?fault=fault_9`)
+  expect(error.message).toBe(
+    '`fault` must be one of those that there are, and there are none, so "fault_9" is none of them.',
+  )
+})
 
-  it('never for words that are there twice', async () => {
-    const service = await startObserved()
-    await service.get('/domains')
-    expect(await find(service, 'a A a a a a a a a a a a')).toEqual([1])
-  })
+it.each<[what: string, query: string, message: string]>([
+  ['a search that is too long', `search=${'x'.repeat(201)}`, '`search` must have at most 200 characters.'],
+  ['a search of too many words', 'search=a b c d e f g h i j k', '`search` must have at most 10 words, not 11.'],
+  ['an account in the list of an account', 'account=none', 'The query parameter `account` is unknown.'],
+])('%s is refused', async (_, query, message) => {
+  const { status, error } = await askControl(service, 'GET', `${LIST}?${query.replaceAll(' ', '%20')}`)
+  expect([status, error.message]).toEqual([400, message])
 })

@@ -1,8 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { readLimits } from '../../src/admin/document.ts'
-import { sample } from '../support/budget.ts'
 import { addFault, askControl, controlApi, faultsOf } from '../support/control-plane.ts'
-import { openService, startService, type TestService } from '../support/service.ts'
+import { openService, startService } from '../support/service.ts'
 
 const { faultsPerAccount, answerLimit } = readLimits(controlApi)
 const LIMITED = { respond: { error: 'rate_limited' } }
@@ -29,12 +28,9 @@ const manyHeaders = Object.fromEntries(Array.from({ length: 51 }, (_, index) => 
 const deep = `{"respond":{"status":503,"body":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`
 
 /** Names of header fields that would break the message. */
-const NAMES = [
-  ...['', 'x y', 'x:y', 'X\r\nY', 'é', 'Content-Length', 'CONTENT-length', 'Transfer-Encoding', 'tRANSFER-eNCODING'],
-  ...['connection', 'Keep-Alive', 'UPGRADE', 'trailer', 'x-request-id'],
-]
-const VALUES = ['a\r\nSet-Cookie: b', 'a\nb', 'a\rb', 'a\u0000b', 'é', 'a\n', '\u007f']
-const DURATIONS = ['1h', 'P1M', 'PT', 'P', '-PT1H', 'PT1.5S', '']
+const NAMES = ['', 'x:y', 'X\r\nY', 'é', 'CONTENT-length', 'Transfer-Encoding', 'connection', 'x-request-id']
+const VALUES = ['a\r\nSet-Cookie: b', 'a\rb', 'a\u0000b', 'é', '\u007f']
+const DURATIONS = ['1h', 'P1M', 'PT', '-PT1H', 'PT1.5S', '']
 
 /** Each code with the rules that are refused with it. The first name in a message is the place that the refusal names. */
 const REFUSALS: Readonly<Record<string, [rule: unknown, message: string][]>> = {
@@ -44,36 +40,26 @@ const REFUSALS: Readonly<Record<string, [rule: unknown, message: string][]>> = {
   ],
   missing_field: [
     [{}, NEEDS],
-    [{ description: 'x', match: {}, times: 1 }, NEEDS],
     [{ respond: {} }, NEEDS_ANSWER],
     [{ respond: { body: 1 } }, NEEDS_ANSWER],
   ],
   conflicting_fields: [
     [{ ...LIMITED, connection: 'reset' }, EXCLUDED],
-    [{ ...LIMITED, corrupt: 'wrong-type' }, EXCLUDED],
     [{ connection: 'reset', corrupt: 'wrong-type' }, EXCLUDED],
     [{ corrupt: 'wrong-type', phase: 'before' }, EXCLUDED],
     [{ connection: 'truncate', phase: 'before' }, EXCLUDED],
-    [{ connection: 'drip', phase: 'before' }, EXCLUDED],
     [{ respond: { error: 'rate_limited', body: 1 } }, EXCLUDED_ANSWER],
-    [{ respond: { error: 'rate_limited', headers: {} } }, EXCLUDED_ANSWER],
     [{ respond: { status: 204, body: 'x' } }, EXCLUDED_ANSWER],
-    [{ respond: { status: 304, body: null } }, EXCLUDED_ANSWER],
   ],
   unknown_field: [
     [{ ...LIMITED, colour: 1 }, 'The field `colour` is unknown.'],
     [matching({ colour: 1 }), 'The field `match.colour` is unknown.'],
-    [withAnswer({ delay: 1 }), 'The field `respond.delay` is unknown.'],
   ],
   invalid_field_type: [
     [{ ...LIMITED, match: 5 }, '`match` must be of type object, not number.'],
-    [matching({ key: 5 }), '`match.key` must be of type string, not number.'],
     [{ respond: 'x' }, '`respond` must be of type object, not string.'],
-    [{ respond: { error: 5 } }, '`respond.error` must be of type string, not number.'],
     [{ respond: { status: '503' } }, '`respond.status` must be of type integer, not string.'],
     [{ delay_ms: 1.5 }, '`delay_ms` must be of type integer, not number.'],
-    [{ delay_ms: null }, '`delay_ms` must be of type integer, not null.'],
-    [{ ...LIMITED, probability: '1' }, '`probability` must be of type number, not string.'],
     [
       { ...LIMITED, expires_after: 5 },
       '`expires_after` must be of type string, not number: an ISO 8601 duration such as PT1H, P1D or P2W.',
@@ -99,11 +85,8 @@ const REFUSALS: Readonly<Record<string, [rule: unknown, message: string][]>> = {
     ],
     [matching({ method: 'PUT' }), '`match.method` must be one of GET, HEAD, POST, PATCH, DELETE, not "PUT".'],
     [matching({ operation: 'listDmarc', method: 'POST' }), 'No request can match `match`: listDmarc is GET /dmarc.'],
-    [matching({ operation: 'listDmarc', path: '/domains' }), 'No request can match `match`: listDmarc is GET /dmarc.'],
     [matching({ path: '/domains', method: 'PATCH' }), 'No request can match `match`: /domains has GET, POST, DELETE.'],
     [{ match: { method: 'HEAD' }, connection: 'truncate' }, BODILESS],
-    [{ match: { method: 'HEAD' }, connection: 'drip' }, BODILESS],
-    [{ match: { method: 'HEAD' }, corrupt: 'compatible' }, BODILESS],
     [
       withError('duplicate_name', { operation: 'listDmarc' }),
       `\`respond.error\` cannot be "duplicate_name": listDmarc ${CODES} of the contract.`,
@@ -129,14 +112,11 @@ const REFUSALS: Readonly<Record<string, [rule: unknown, message: string][]>> = {
     [withAnswer({ body: ['x'.repeat(answerLimit - 3)] }), `${LIMIT} ${answerLimit + 1}.`],
     [deep, 'The body must not be nested more than 100 levels deep.'],
     [{ respond: { status: 199 } }, '`respond.status` must be at least 200, not 199.'],
-    [{ respond: { status: 600 } }, '`respond.status` must be at most 599, not 600.'],
     [{ delay_ms: -1 }, '`delay_ms` must be at least 0, not -1.'],
     [{ delay_ms: 600_001 }, '`delay_ms` must be at most 600000, not 600001.'],
-    [{ jitter_ms: 600_001 }, '`jitter_ms` must be at most 600000, not 600001.'],
     [{ ...LIMITED, skip: -1 }, '`skip` must be at least 0, not -1.'],
     [{ ...LIMITED, times: 0 }, '`times` must be at least 1, not 0.'],
     [{ ...LIMITED, probability: 1.01 }, '`probability` must be at most 1, not 1.01.'],
-    [{ ...LIMITED, probability: -0.1 }, '`probability` must be at least 0, not -0.1.'],
     ...DURATIONS.map((span): [object, string] => [
       { ...LIMITED, expires_after: span },
       `\`expires_after\` must be an ISO 8601 duration such as PT1H, P1D or P2W, not ${JSON.stringify(span)}.`,
@@ -161,70 +141,61 @@ function placeIn(message: string): string {
   return name === undefined ? '' : `/${name.replaceAll('.', '/')}`
 }
 
-describe('A rule that cannot be is refused', () => {
-  let service: TestService | undefined
-  afterAll(() => service?.stop())
+const shared = await openService({ enforceQuotas: false })
+afterAll(shared.stop)
+const add = (rule: unknown) => askControl(shared, 'POST', '/accounts/default/faults', rule)
 
+describe('A rule that cannot be is refused', () => {
   const rows = Object.entries(REFUSALS).flatMap(([code, each]) =>
     each.map((row) => [shown(row[0]), code, ...row] as const),
   )
-  it.each(sample(rows, 40))('%s, as %s', async (_, code, rule, message) => {
-    service ??= await openService()
-    const { status, error } = await askControl(service, 'POST', '/accounts/default/faults', rule)
+  it.each(rows)('%s, as %s', async (_, code, rule, message) => {
+    const { status, error } = await add(rule)
     expect([status, error.code, error.message]).toEqual([400, code, message])
     expect(error.problems).toEqual([{ code, field: placeIn(message), message }])
-    expect(await faultsOf(service)).toEqual([])
+    expect(await faultsOf(shared)).toEqual([])
   })
 
   it('naming every code there is when it is for an unknown one', async () => {
-    const service = await startService()
-    const ask = (error: string) => askControl(service, 'POST', '/accounts/default/faults', { respond: { error } })
-    const { error } = await ask('too_many_requests')
-    for (const code of service.contract.catalogue.codes) expect(error.message).toContain(code)
+    const { error } = await add({ respond: { error: 'too_many_requests' } })
+    for (const code of shared.contract.catalogue.codes) expect(error.message).toContain(code)
     expect(error.message).toContain(', not "too_many_requests".')
-    expect((await ask('ratelimited')).error.message).toMatch(/mean rate_limited\?$/)
+    expect((await add({ respond: { error: 'ratelimited' } })).error.message).toMatch(/mean rate_limited\?$/)
   })
 })
 
-describe('A rule at the edge of what may be', () => {
-  it.each([
-    { respond: { error: 'unauthorized', status: 403 } },
-    { respond: { status: 200 } },
-    { respond: { status: 599, headers: {}, body: 'x'.repeat(answerLimit) } },
-    { respond: { status: 205 } },
-    { respond: { status: 500, headers: { "!#$%&'*+.^_`|~-": '\t ~' } } },
-    { delay_ms: 600_000, jitter_ms: 600_000 },
-    { jitter_ms: 0 },
-    { ...LIMITED, skip: 1_000_000_000, times: 1_000_000_000, probability: 0 },
-    { ...LIMITED, expires_after: 'PT1S' },
-    { ...LIMITED, expires_after: 'P99999W' },
-    { ...LIMITED, match: { operation: 'listDmarc', method: 'HEAD', path: '/dmarc', key: 'key_x' } },
-    { connection: 'drip', phase: 'after', delay_ms: 1 },
-    { corrupt: 'compatible', phase: 'after' },
-    { description: '🙂'.repeat(500), delay_ms: 0 },
-  ])('is accepted and told as it was given: %j', async (rule) => {
-    const service = await startService()
-    const added = await addFault(service, rule as object)
-    expect(added.rule).toEqual(rule)
-    expect(await faultsOf(service)).toEqual([added])
-  })
+it.each([
+  { respond: { error: 'unauthorized', status: 403 } },
+  { respond: { status: 599, headers: {}, body: 'x'.repeat(answerLimit) } },
+  { respond: { status: 205 } },
+  { respond: { status: 500, headers: { "!#$%&'*+.^_`|~-": '\t ~' } } },
+  { delay_ms: 600_000, jitter_ms: 600_000 },
+  { ...LIMITED, skip: 1_000_000_000, times: 1_000_000_000, probability: 0 },
+  { ...LIMITED, expires_after: 'P99999W' },
+  { ...LIMITED, match: { operation: 'listDmarc', method: 'HEAD', path: '/dmarc', key: 'key_x' } },
+  { connection: 'drip', phase: 'after', delay_ms: 1 },
+  { corrupt: 'compatible', phase: 'after' },
+  { description: '🙂'.repeat(500), delay_ms: 0 },
+])('A rule at the edge of what may be is accepted and told as it was given: %j', async (rule) => {
+  const added = await addFault(shared, rule as object)
+  expect(added.rule).toEqual(rule)
+  expect(await faultsOf(shared)).toEqual([added])
+  await askControl(shared, 'DELETE', `/accounts/default/faults/${added.id}`)
+  expect(await faultsOf(shared)).toEqual([])
 })
 
-describe('The rules of an account', () => {
-  it('are as many as may be and no more, and the service answers on', async () => {
-    const service = await startService({ enforceQuotas: false })
-    const rule = { respond: { status: 500 }, probability: 0 }
-    for (let count = 0; count < faultsPerAccount; count++) await addFault(service, rule)
-    const refusal = await askControl(service, 'POST', '/accounts/default/faults', rule)
-    const message = `There are already ${faultsPerAccount} fault rules, which is the limit.`
-    expect([refusal.status, refusal.error.code, refusal.error.message]).toEqual([409, 'too_many', message])
-    expect((await askControl(service, 'POST', '/accounts/default/fault-sets/flaky')).status).toBe(409)
-    expect(await faultsOf(service)).toHaveLength(faultsPerAccount)
-    for (let request = 0; request < 50; request++) expect((await service.get('/domains')).status).toBe(200)
-    expect(new Set((await faultsOf(service)).map(({ matched }) => matched))).toEqual(new Set([50]))
-    await askControl(service, 'DELETE', '/accounts/default/faults/fault_1')
-    expect((await addFault(service, rule)).id).toBe(`fault_${faultsPerAccount + 1}`)
-  })
+it('The rules of an account are as many as may be and no more, and the service answers on', async () => {
+  const service = await startService({ enforceQuotas: false })
+  const rule = { respond: { status: 500 }, probability: 0 }
+  for (let count = 0; count < faultsPerAccount; count++) await addFault(service, rule)
+  const refusal = await askControl(service, 'POST', '/accounts/default/faults', rule)
+  const message = `There are already ${faultsPerAccount} fault rules, which is the limit.`
+  expect([refusal.status, refusal.error.code, refusal.error.message]).toEqual([409, 'too_many', message])
+  expect((await askControl(service, 'POST', '/accounts/default/fault-sets/flaky')).status).toBe(409)
+  for (let request = 0; request < 5; request++) expect((await service.get('/domains')).status).toBe(200)
+  expect(new Set((await faultsOf(service)).map(({ matched }) => matched))).toEqual(new Set([5]))
+  await askControl(service, 'DELETE', '/accounts/default/faults/fault_1')
+  expect((await addFault(service, rule)).id).toBe(`fault_${faultsPerAccount + 1}`)
 })
 
 function shown(rule: unknown): string {

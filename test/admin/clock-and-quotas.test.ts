@@ -1,0 +1,158 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import type { QuotaReport } from '../../src/admin/reports.ts'
+import { ACCOUNT_EVENTS } from '../../src/faults/kinds.ts'
+import type { ServerOptions } from '../../src/start/options.ts'
+import { DAY, HOUR } from '../support/account.ts'
+import { type ControlPlane, openControlPlane, startControlPlane } from '../support/control-plane.ts'
+import { writeOverlay } from '../support/overlay-file.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const PATH = '/accounts/default'
+const CLOCK = `${PATH}/clock`
+const QUOTAS = `${PATH}/quotas`
+
+/** A server for tests that change only accounts of their own. */
+const shared = await openControlPlane()
+afterAll(shared.stop)
+
+describe('a clock', () => {
+  it.each<[body: object, now: string, frozen?: boolean]>([
+    [{ advance: 'PT1H' }, '2026-01-15T10:30:00Z'],
+    [{ advance: 'P1DT2H3M4S' }, '2026-01-16T11:33:04Z'],
+    [{ advance: 'P2W' }, '2026-01-29T09:30:00Z'],
+    [{ advance: 'PT0S' }, '2026-01-15T09:30:00Z'],
+    [{ now: '2026-01-15T12:30:00.25+01:00' }, '2026-01-15T11:30:00.250Z'],
+    [{ now: '2030-01-01T00:00:00Z', advance: 'P1D', frozen: true }, '2030-01-02T00:00:00Z', true],
+    [{ frozen: true }, '2026-01-15T09:30:00Z', true],
+    [{ now: '9999-12-31T00:00:00Z' }, '9999-12-31T00:00:00Z'],
+  ])('is moved by %j to %s', async (body, now, frozen = false) => {
+    const { patch, get, ask, create } = shared
+    const { id, key } = await create()
+    expect((await patch(`/accounts/${id}/clock`, body)).data).toEqual({ now, frozen })
+    expect((await get(`/accounts/${id}/clock`)).data).toEqual({ now, frozen })
+    const { headers } = await ask(key, 'GET', '/domains')
+    expect(Date.parse(headers['date'] ?? '')).toBe(Math.floor(Date.parse(now) / 1000) * 1000)
+  })
+
+  it('that runs beyond the year 9999 is shown as its end, and everything still answers', async () => {
+    const { patch, get, ask, key, advance } = await startControlPlane({ fixture: 'demo' })
+    await patch(CLOCK, { now: '9999-12-31T00:00:00Z' })
+    advance(3 * DAY)
+    expect((await get(CLOCK)).data.now).toBe('9999-12-31T23:59:59.999Z')
+    for (const path of ['', '/keys', '/quotas', '/state', '/requests'])
+      expect((await get(PATH + path)).status).toBe(200)
+    for (const path of ['/domains', '/dmarc']) expect((await ask(key, 'GET', path)).status).toBe(200)
+    expect((await patch(CLOCK, { frozen: true })).data.frozen).toBe(true)
+  })
+
+  it('that shows the first days of time has keys of its beginning', async () => {
+    const { id } = await shared.create({ now: '1970-01-10T00:00:00Z' })
+    const { data } = await shared.get(`/accounts/${id}/keys`)
+    expect(data.keys[0].created_at).toBe('1970-01-01T00:00:00Z')
+    expect((await shared.get(`/accounts/${id}/state`)).status).toBe(200)
+  })
+})
+
+describe('a clock that is moved to an ending', () => {
+  const to = ({ patch }: ControlPlane, ending: string) => patch(CLOCK, { to: ending })
+
+  it.each([
+    ['window-end', '2026-01-15T10:00:00Z'],
+    ['refresh', '2026-01-16T00:00:00Z'],
+    ['grace-end', '2026-01-22T09:30:00Z'],
+  ])('`%s` shows %s, at which it is over', async (ending, now) => {
+    const { post, ask, patch } = await startControlPlane()
+    const { api_key } = (await post(`${PATH}/keys`)).data
+    await ask(api_key, 'GET', '/domains')
+    expect((await patch(CLOCK, { to: ending, frozen: true })).data).toEqual({ now, frozen: true })
+  })
+
+  it('takes the names of the events of fault rules', async () => {
+    const { error } = await to(shared, 'quota-used-up')
+    for (const name of ACCOUNT_EVENTS.filter((each) => each !== 'quota-used-up')) expect(error.message).toContain(name)
+  })
+
+  it('moves to the first of several ends, then to the next one, and not beyond the last day that it can show', async () => {
+    const plane = await startControlPlane()
+    await plane.post(`${PATH}/keys`, { created_at: '2026-01-13T00:00:00Z' })
+    await plane.post(`${PATH}/keys`, { created_at: '2026-01-10T00:00:00Z' })
+    expect((await to(plane, 'grace-end')).data.now).toBe('2026-01-17T00:00:00Z')
+    expect((await to(plane, 'grace-end')).data.now).toBe('2026-01-20T00:00:00Z')
+    expect((await to(plane, 'grace-end')).error.message).toBe(
+      '`to` cannot be "grace-end": no key is in its grace period at 2026-01-20T00:00:00Z.',
+    )
+    await plane.patch(CLOCK, { now: '9999-12-30T12:00:00Z' })
+    expect((await to(plane, 'refresh')).status).toBe(200)
+    const message = '`to` must be before the last day of the year 9999.'
+    expect(await to(plane, 'refresh')).toMatchObject({ status: 400, error: { message } })
+  })
+})
+
+async function start(options: ServerOptions = {}, settings: Record<string, string> = {}) {
+  const actions = Object.entries(settings).map(([name, value]) => ({
+    target: `$.x-settings.${name}`,
+    update: { value },
+  }))
+  const overlays = actions.length === 0 ? [] : [writeOverlay(temporaryFolder(), actions)]
+  const plane = await startControlPlane({ ...options, overlays })
+  return { ...plane, statusOf: async (path: string, key = plane.key) => (await plane.ask(key, 'GET', path)).status }
+}
+
+/** The quotas of each key for the bucket. */
+async function quotasFor({ get }: ControlPlane, bucket: string): Promise<QuotaReport[]> {
+  return (await get(QUOTAS)).data.quotas.filter((quota: QuotaReport) => quota.bucket === bucket)
+}
+
+describe('a quota', () => {
+  it('is shown for each key and bucket, and runs out where it is set to', async () => {
+    const plane = await start()
+    const { get, patch, ask, key, statusOf } = plane
+    await statusOf('/dmarc')
+    const { quotas, enforced } = (await get(QUOTAS)).data
+    const [{ id }] = (await get(`${PATH}/keys`)).data.keys
+    const common = { key: id, resets_at: '2026-01-15T10:00:00Z' }
+    expect([enforced, quotas]).toMatchObject([true, [common, common, common]])
+    const [dmarc] = await quotasFor(plane, 'dmarc')
+    expect(dmarc).toMatchObject({ limit: 10, remaining: 9 })
+
+    await patch(QUOTAS, { bucket: 'dmarc', remaining: 1 })
+    expect(await quotasFor(plane, 'dmarc')).toEqual([{ ...dmarc, remaining: 1 }])
+    const last = await ask(key, 'GET', '/dmarc')
+    expect([last.status, last.headers['x-ratelimit-remaining']]).toEqual([200, '0'])
+    expect((await ask(key, 'GET', '/dmarc')).body.error.code).toBe('rate_limited')
+    expect(await statusOf('/domains')).toBe(200)
+    await patch(CLOCK, { advance: 'PT30M' })
+    expect((await ask(key, 'GET', '/dmarc')).headers['x-ratelimit-remaining']).toBe('9')
+  })
+
+  it('of a key in grace goes beyond the limit of the others, which holds where all are set', async () => {
+    const plane = await start()
+    const { data } = await plane.post(`${PATH}/keys`)
+    const [ordinary, graceful] = (await quotasFor(plane, 'domains')).map(({ limit }) => limit)
+    expect([ordinary, graceful]).toEqual([30, 300])
+    const set = (key?: string) => plane.patch(QUOTAS, { key, bucket: 'domains', remaining: graceful })
+    expect((await set(data.key.id)).status).toBe(200)
+    expect((await set()).error.message).toContain(`at most ${ordinary}`)
+  })
+
+  it('that the keys of an account share is one, whichever key is named', async () => {
+    const { get, patch, post, statusOf } = await start({}, { 'quota-scope': 'account' })
+    const { data } = await post(`${PATH}/keys`, { key: 'second', created_at: '2025-01-01T00:00:00Z' })
+    expect((await get(QUOTAS)).data.quotas.map(({ key }: QuotaReport) => key)).toEqual([null, null, null])
+    await patch(QUOTAS, { key: data.key.id, bucket: 'domains', remaining: 1 })
+    expect([await statusOf('/domains', 'second'), await statusOf('/domains')]).toEqual([200, 429])
+  })
+
+  it('whose window begins with a request resets an hour after it', async () => {
+    const plane = await start({}, { 'quota-window': 'first-request' })
+    const { patch, advance, statusOf } = plane
+    await statusOf('/domains')
+    advance(HOUR / 6)
+    await patch(QUOTAS, { bucket: 'domains', remaining: 0 })
+    expect(await quotasFor(plane, 'domains')).toMatchObject([{ remaining: 0, resets_at: '2026-01-15T10:30:00Z' }])
+    expect(await statusOf('/domains')).toBe(429)
+    advance((HOUR * 5) / 6)
+    expect(await statusOf('/domains')).toBe(200)
+    expect(await quotasFor(plane, 'domains')).toMatchObject([{ resets_at: '2026-01-15T11:30:00Z' }])
+  })
+})

@@ -1,0 +1,202 @@
+import fc from 'fast-check'
+import { afterAll, describe, expect, it } from 'vitest'
+import type { DailyRecords, MonitoredDomainReport } from '../../src/admin/reports.ts'
+import { DAY } from '../support/account.ts'
+import { askControl, openControlPlane } from '../support/control-plane.ts'
+import { drawnDomains } from '../support/drawn-domains.ts'
+import { startService, type TestService } from '../support/service.ts'
+
+const NOW = '2026-01-15T09:00:00Z'
+const AT = '/accounts/default'
+
+function askDays(service: TestService, query: string) {
+  return askControl(service, 'GET', `${AT}/dmarc?${query}`)
+}
+
+/** The texts of the records of each day, as they were sent. */
+function textsOf(text: string): Map<string, string> {
+  const days = text.slice('{"success":true,"data":{"days":['.length, -']}}'.length)
+  const parts = days.split(/\{"date":"(\d{4}-\d\d-\d\d)","records":/).slice(1)
+  return new Map(
+    Array.from({ length: parts.length / 2 }, (_, index) => {
+      return [parts[2 * index] ?? '', (parts[2 * index + 1] ?? '').replace(/\}?,?$/, '')] as const
+    }),
+  )
+}
+
+const named = (count: number) => Array.from({ length: count }, (_, index) => `d${index}.example`)
+
+describe('the records of some days', () => {
+  it('are byte for byte what GET /dmarc serves on each of them (seed 7)', async () => {
+    const service = await startService({ now: NOW, enforceQuotas: false })
+    await fc.assert(
+      fc.asyncProperty(drawnDomains(), fc.nat(1000), async (domains, seed) => {
+        await askControl(service, 'POST', `${AT}/reset`, { fixture: { domains }, seed, now: NOW })
+        const announced = textsOf((await askDays(service, 'from=2026-01-15&to=2026-01-29')).text)
+        expect(announced.size).toBe(15)
+        const dates = [...announced.keys()]
+        for (const [index, date] of dates.entries()) {
+          if (index > 0) await askControl(service, 'PATCH', `${AT}/clock`, { now: `${date}T05:00:00Z` })
+          const { text } = await service.get('/dmarc')
+          expect(announced.get(date), date).toBe(text.slice('{"success":true,"data":'.length, -1))
+        }
+        // Looking back, the records are still those that were served.
+        expect(textsOf((await askDays(service, 'from=2026-01-15&to=2026-01-29')).text)).toEqual(announced)
+      }),
+      { seed: 7, numRuns: 4 },
+    )
+  })
+
+  it('are whole however many there are of one day', async () => {
+    const service = await startService({ now: NOW, fixture: { domains: named(1_501) } })
+    const answer = await askDays(service, 'from=2026-01-15&to=2026-01-15')
+    const { text } = await service.get('/dmarc')
+    expect(textsOf(answer.text).get('2026-01-15')).toBe(text.slice('{"success":true,"data":'.length, -1))
+  })
+
+  it('begin at the first refresh after the addition of a domain', async () => {
+    const service = await startService({ now: NOW, fixture: { domains: ['a.example'] } })
+    await service.send('POST', '/domains', { domains: ['b.example'] })
+    service.advance(3 * DAY)
+    const { data } = await askDays(service, 'from=2026-01-14&to=2026-01-17')
+    const seen = data.days.map(({ date, records }: DailyRecords) => `${date} ${records.map(({ domain }) => domain)}`)
+    expect(seen).toEqual([
+      ...['2026-01-14 a.example', '2026-01-15 a.example'],
+      ...['2026-01-16 a.example,b.example', '2026-01-17 a.example,b.example'],
+    ])
+  })
+
+  it('are, where domains are named, those of these domains in their order, whatever their spelling', async () => {
+    const domains = ['a.example', 'b.example', 'münchen.example']
+    const service = await startService({ now: NOW, fixture: { domains } })
+    const list = async (domain?: string) => {
+      const query = { from: '2026-01-15', to: '2026-01-16', ...(domain !== undefined && { domain }) }
+      return (await askDays(service, `${new URLSearchParams(query)}`)).data.days
+    }
+    const all = await list()
+    const pick = (...places: number[]) =>
+      all.map(({ date, records }: DailyRecords) => ({ date, records: places.map((place) => records[place]) }))
+    expect(await list('b.example')).toEqual(pick(1))
+    expect(await list('B.Example.,a.example,b.example')).toEqual(pick(1, 0))
+    expect(await list('xn--mnchen-3ya.example')).toEqual(pick(2))
+    // Another client may have removed a domain that this one has just seen.
+    expect(await list('gone.example,a.example')).toEqual(pick(0))
+    expect(await list('gone.example')).toEqual(pick())
+  })
+
+  it('are refused where they are too many, with how many days or domains there can be', async () => {
+    const names = named(1000)
+    const service = await startService({ now: NOW, fixture: { domains: names } })
+    const list = (count: number, to: string) => askDays(service, `from=2026-01-01&to=${to}&domain=${names.slice(0, count)}`)
+    expect((await list(2, '2027-01-01')).data.days).toHaveLength(366)
+    expect((await list(100, '2026-01-02')).data.days[1].records).toHaveLength(100)
+    expect((await list(101, '2026-01-02')).error.message).toBe('`domain` must name at most 100 domains, not 101.')
+    const { status, error } = await askDays(service, 'from=2026-01-01&to=2026-05-01')
+    expect([status, error.message]).toEqual([
+      400,
+      'The period must have at most 120000 records, not 121000; with 1000 domains, it can have 120 days.',
+    ])
+  })
+})
+
+/** A server for tests that only read it. */
+const demo = await openControlPlane({ now: NOW, fixture: 'demo', enforceQuotas: false })
+afterAll(demo.stop)
+const sendersOf = async (domain: string) => (await demo.get(`${AT}/domains/${domain}/senders`)).data
+const changeOf = async (domain: string, query: string) =>
+  (await demo.get(`${AT}/domains/${domain}/policy-change?${query}`)).data
+
+describe('the senders of a domain', () => {
+  it('add up to GET /dmarc for every domain of the story, and those of the worst ones are named', async () => {
+    const { body } = await demo.ask(demo.key, 'GET', '/dmarc')
+    for (const { domain, count } of body.data) {
+      const { messages, passing, senders, reports, note } = await sendersOf(domain)
+      if (reports === 'none') {
+        expect([messages, passing, senders, note]).toEqual([null, null, null, expect.stringContaining('no reports')])
+        continue
+      }
+      const sum = (field: string) =>
+        senders.reduce((total: number, sender: Record<string, number>) => total + (sender[field] ?? 0), 0)
+      expect([domain, messages, sum('messages'), sum('passing')]).toEqual([domain, count, count, passing])
+    }
+    const { senders } = await sendersOf('news.fjordlight.example')
+    expect(senders).toContainEqual(expect.objectContaining({ sender: 'new-provider', kind: 'own', name: 'New provider' }))
+    const [forged] = (await sendersOf('winter-sale.example')).senders
+    expect(forged).toMatchObject({ sender: 'forgers', kind: 'forged', passing: 0, spf_aligned: 0 })
+  })
+
+  it('are not known while figures have fixed values, and are known again after that', async () => {
+    const path = `${AT}/domains/fjordlight.example/dmarc`
+    const before = await sendersOf('fjordlight.example')
+    await demo.put(path, { count: 1000, dmarc: 10 })
+    const fixed = { reports: 'fixed', messages: 1000, passing: null, share: 10, senders: null }
+    const note = 'Its figures have fixed values, so no sender explains them.'
+    expect(await sendersOf('fjordlight.example')).toMatchObject({ ...fixed, note })
+    await demo.put(path, { p: 'none' })
+    expect(await sendersOf('fjordlight.example')).toEqual(before)
+    await demo.delete(path)
+  })
+})
+
+describe('a change of policy', () => {
+  it('says what receivers would do to the mail of a forged domain, and changes nothing', async () => {
+    const records = async () => (await demo.ask(demo.key, 'GET', '/dmarc')).text
+    const before = await records()
+    const { now, changed, mail, message } = await changeOf('winter-sale.example', 'p=reject')
+    const { messages, senders } = await sendersOf('winter-sale.example')
+    const forged = senders.find(({ kind }: { kind: string }) => kind === 'forged').messages
+    expect([now.p, changed.p, mail.messages]).toEqual(['none', 'reject', messages])
+    expect([mail.now.delivered.messages, mail.changed.rejected.forged]).toEqual([messages, forged])
+    expect(message).toContain('If the policy were reject, then of its ')
+    expect(await records()).toBe(before)
+  })
+
+  it('is unknown for a domain without reports, and counts the domains below', async () => {
+    expect(await changeOf('fjordlight-old.test', 'p=reject')).toMatchObject({ now: null, mail: null, reports: 'none' })
+    const { below, changed } = await changeOf('fjordlight.example', 'p=reject&sp=none&pct=10&testing=y')
+    expect(changed).toEqual({ p: 'reject', sp: 'none', pct: 10, testing: 'y' })
+    expect(below.domains).toBeGreaterThan(0)
+    expect(below.changed.delivered.messages).toBe(below.messages)
+  })
+
+  it.each(['senders', 'policy-change?p=none'])('and %s of a domain that is not monitored are not found', async (path) => {
+    expect((await demo.get(`${AT}/domains/nothing.example/${path}`)).error).toMatchObject({ code: 'not_found' })
+  })
+})
+
+interface Row {
+  domain: string
+  p: string
+  dmarc: number
+  count: number
+}
+
+/** Figures that change more from one day to the next than weekdays and chance explain. */
+function hasMoved(before: Row, after: Row): boolean {
+  if (before.p !== after.p) return true
+  const busy = Math.min(before.count, after.count) >= 300
+  if (busy && Math.abs(before.dmarc - after.dmarc) >= 1.5) return true
+  return Math.abs(before.count - after.count) > 100 + 0.12 * Math.max(before.count, after.count)
+}
+
+it('The events of the domains name why each figure of the demo moves, and something happens each week', async () => {
+  const service = await startService({ now: NOW, fixture: 'demo', enforceQuotas: false })
+  const { days } = (await askDays(service, 'from=2026-01-15&to=2026-03-31')).data
+  const moves: number[] = []
+  for (const [index, { date, records }] of days.entries()) {
+    const before: Row[] = days[index - 1]?.records ?? records
+    const moved = (records as Row[]).filter((row, place) => hasMoved(before[place] ?? row, row))
+    if (moved.length === 0) continue
+    moves.push(index)
+    await askControl(service, 'PATCH', `${AT}/clock`, { now: `${date}T09:00:00Z` })
+    const monthAgo = new Date(Date.parse(date) - 31 * DAY).toISOString().slice(0, 10)
+    const reports = (await askControl(service, 'GET', `${AT}/domains`)).data.domains as MonitoredDomainReport[]
+    for (const row of moved) {
+      const events = reports.find(({ domain }) => domain === row.domain)?.events
+      const causes = events?.filter(({ from, until }) => (from ?? '') <= date && (until ?? date) >= monthAgo)
+      expect(causes, `${row.domain} on ${date}`).not.toEqual([])
+    }
+  }
+  const weeks = new Set(moves.map((day) => Math.ceil(day / 7)))
+  expect([...weeks].slice(0, 10)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+})
