@@ -4,7 +4,7 @@ import type { ServerOptions } from '../../src/start/options.ts'
 import { withKey } from '../support/account.ts'
 import { addFault, askControl, type Served } from '../support/control-plane.ts'
 import { type ObservedService, startObserved } from '../support/observed-service.ts'
-import { receivedOf, type SentHeaders, sendRequest } from '../support/request.ts'
+import { type SentHeaders, sendRequest } from '../support/request.ts'
 import { asks, sends } from '../support/rows.ts'
 import { API_KEY, expectLawful } from '../support/service.ts'
 
@@ -69,10 +69,8 @@ describe('the verdict', () => {
 
   it.each<[path: string, isViolation: boolean, sent?: SentHeaders, method?: string]>([
     ['/favicon.ico', false],
-    ['/favicon.ico?v=2', false],
     ['/favicon.ico', false, {}, 'HEAD'],
     ['/apple-touch-icon.png', false],
-    ['/apple-touch-icon-120x120-precomposed.png', false],
     ['/robots.txt', false],
     ['/.well-known/appspecific/com.chrome.devtools.json', false],
     // A client of the service has asked.
@@ -80,9 +78,6 @@ describe('the verdict', () => {
     ['/favicon.ico', true, {}, 'POST'],
     ['/api/v1/favicon.ico', true],
     ['/domains', true],
-    ['/dmarc', true],
-    ['/nothing.png', true],
-    ['/.well-known', true],
   ])(
     'knows what a browser asks for by itself: %s is a violation: %j',
     async (path, isViolation, sent, method = 'GET') => {
@@ -102,13 +97,9 @@ describe('the verdict', () => {
   )
 
   it.each<[what: string, send: Deed, code: string]>([
-    ['an unknown path', sends('GET', '/domain'), 'not_found'],
     ['a wrong method', sends('PUT', '/domains', { domains: [] }), 'not_found'],
-    ['a missing parameter', sends('DELETE', '/domaingroups'), 'missing_id'],
     ['a body that is no JSON', sends('POST', '/domains', '{'), 'invalid_json'],
-    ['a wrong type', sends('POST', '/domains', { domains: 'a.example' }), 'invalid_field_type'],
     ['a bad name', sends('POST', '/domains', { domains: ['no host'] }), 'invalid_domain'],
-    ['too many domains', sends('POST', '/domains', { domains: Array(51).fill('a.example') }), 'request_too_large'],
     ['bytes that are not HTTP', ({ sendRaw }) => sendRaw('NO\r\n\r\n'), 'invalid_request_body'],
   ])('counts %s as a violation', async (_, send, code) => {
     const service = await startObserved()
@@ -198,31 +189,21 @@ describe('impolite requests are noted', () => {
     expect(await verdictOf(service)).toMatchObject({ passed: true, politeness: [{ kind: 'repeated-read' }] })
   })
 
-  it.each([['with a length'], ['in chunks']])(
-    'but not among writes %s of which nobody has read the body',
-    async (framing) => {
-      const service = await startObserved({ faults: ['quota-storm'] })
-      async function create(name: string, headers = {}): Promise<number> {
-        if (framing === 'with a length') return (await service.send('POST', '/domaingroups', { name }, headers)).status
-        const sent = { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json', ...headers }
-        const body = new Blob([JSON.stringify({ name })]).stream()
-        const url = `${service.baseUrl}/domaingroups`
-        const answer = await fetch(url, { method: 'POST', headers: sent, body, duplex: 'half' } as RequestInit)
-        const received = receivedOf(answer.status, Object.fromEntries(answer.headers), await answer.text())
-        expectLawful(service.contract, 'POST', '/domaingroups', received)
-        return received.status
-      }
-      const statuses = new Set<number>()
-      for (let count = 0; count < 20; count++) {
-        statuses.add(await create(`Group ${count}`))
-        // After the reset of any quota.
-        await service.ask('PATCH', '/accounts/default/clock', { advance: 'PT2H' })
-      }
-      for (const name of ['One', 'Two']) statuses.add(await create(name, { prefer: 'code=internal_error' }))
-      expect([...statuses].sort()).toEqual([200, 429, 500])
-      expect(await kindsOf(service)).toEqual([])
-    },
-  )
+  it('but not among writes of which nobody has read the body', async () => {
+    const service = await startObserved({ faults: ['quota-storm'] })
+    const statuses = new Set<number>()
+    const create = async (name: string, headers = {}) => {
+      statuses.add((await service.send('POST', '/domaingroups', { name }, headers)).status)
+    }
+    for (let count = 0; count < 20; count++) {
+      await create(`Group ${count}`)
+      // After the reset of any quota.
+      await service.ask('PATCH', '/accounts/default/clock', { advance: 'PT2H' })
+    }
+    for (const name of ['One', 'Two']) await create(name, { prefer: 'code=internal_error' })
+    expect([...statuses].toSorted()).toEqual([200, 429, 500])
+    expect(await kindsOf(service)).toEqual([])
+  })
 
   it('for each key by itself', async () => {
     const service = await startObserved()
