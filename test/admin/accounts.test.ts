@@ -55,14 +55,6 @@ describe('the key of an account', () => {
     expect(text).toContain(`Bearer ${key ?? '$API_KEY'}`)
     expect(text).not.toContain('chosen-key')
   })
-
-  it('that is disabled is in no command', async () => {
-    const { create, get, patch } = shared
-    await create({ id: 'sandbox_disabled' })
-    const [key] = (await get('/accounts/sandbox_disabled/keys')).data.keys
-    await patch(`/accounts/sandbox_disabled/keys/${key.id}`, { disabled: true })
-    expect((await get('/accounts/sandbox_disabled')).data.api_key).toBeNull()
-  })
 })
 
 /** What changes the version of an account: the words, and the request. */
@@ -174,15 +166,6 @@ describe('a key of a sandbox', () => {
   ])('is %s: %i', async (key, status) => {
     expect((await shared.ask(key, 'GET', '/domains')).status).toBe(status)
   })
-
-  it('opens a fresh one after its sandbox was deleted, and works on after a reset', async () => {
-    const { ask, post, delete: remove } = await startControlPlane()
-    for (const clear of [() => post('/accounts/sandbox_x/reset'), () => remove('/accounts/sandbox_x')]) {
-      await ask('sandbox_x', 'POST', '/domains', { domains: ['x.example'] })
-      await clear()
-      expect((await ask('sandbox_x', 'GET', '/domains')).body.data.domains).toEqual([])
-    }
-  })
 })
 
 describe('a sandbox', () => {
@@ -190,8 +173,6 @@ describe('a sandbox', () => {
     ['POST', '/faults', { delay_ms: 1 }],
     ['POST', '/domains', { domains: ['a.example'] }],
     ['POST', '/requests/verify', { match: {}, count: 0 }],
-    ['PATCH', '/clock', { frozen: true }],
-    ['PUT', '/state', { domains: ['a.example'] }],
     ['DELETE', '/faults'],
   ])('is opened by its name with %s …%s, before its first request', async (method, path, body) => {
     const id = `sandbox_${method}${path.replaceAll('/', '_')}`
@@ -211,17 +192,6 @@ describe('a sandbox', () => {
     const closed = await startControlPlane({ sandboxKeys: false })
     expect((await closed.ask('sandbox_x', 'GET', '/domains')).status).toBe(401)
     expect((await closed.post('/accounts/sandbox_x/faults', { delay_ms: 1 })).status).toBe(404)
-  })
-
-  it.each([
-    ['has been made, with this key', {}, 'sandbox_mine', 200],
-    ['has been made with another key, which alone opens it', { api_key: 'other' }, 'other', 401],
-  ])('of an account that %s makes no room for others', async (_, account, key, status) => {
-    const { create, ask, post } = await startControlPlane({ maxAccounts: 2 })
-    expect((await create({ id: 'sandbox_mine', ...account })).key).toBe(key)
-    expect((await ask('sandbox_mine', 'GET', '/domains')).status).toBe(status)
-    expect((await ask(key, 'GET', '/domains')).status).toBe(200)
-    expect((await post('/accounts')).status).toBe(507)
   })
 })
 

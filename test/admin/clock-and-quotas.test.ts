@@ -44,13 +44,6 @@ describe('a clock', () => {
     for (const path of ['/domains', '/dmarc']) expect((await ask(key, 'GET', path)).status).toBe(200)
     expect((await patch(CLOCK, { frozen: true })).data.frozen).toBe(true)
   })
-
-  it('that shows the first days of time has keys of its beginning', async () => {
-    const { id } = await shared.create({ now: '1970-01-10T00:00:00Z' })
-    const { data } = await shared.get(`/accounts/${id}/keys`)
-    expect(data.keys[0].created_at).toBe('1970-01-01T00:00:00Z')
-    expect((await shared.get(`/accounts/${id}/state`)).status).toBe(200)
-  })
 })
 
 describe('a clock that is moved to an ending', () => {
@@ -65,11 +58,6 @@ describe('a clock that is moved to an ending', () => {
     const { api_key } = (await post(`${PATH}/keys`)).data
     await ask(api_key, 'GET', '/domains')
     expect((await patch(CLOCK, { to: ending, frozen: true })).data).toEqual({ now, frozen: true })
-  })
-
-  it('takes the names of the events of fault rules', async () => {
-    const { error } = await to(shared, 'quota-used-up')
-    for (const name of ACCOUNT_EVENTS.filter((each) => each !== 'quota-used-up')) expect(error.message).toContain(name)
   })
 
   it('moves to the first of several ends, then to the next one, and not beyond the last day that it can show', async () => {
@@ -123,16 +111,6 @@ describe('a quota', () => {
     expect(await statusOf('/domains')).toBe(200)
     await patch(CLOCK, { advance: 'PT30M' })
     expect((await ask(key, 'GET', '/dmarc')).headers['x-ratelimit-remaining']).toBe('9')
-  })
-
-  it('of a key in grace goes beyond the limit of the others, which holds where all are set', async () => {
-    const plane = await start()
-    const { data } = await plane.post(`${PATH}/keys`)
-    const [ordinary, graceful] = (await quotasFor(plane, 'domains')).map(({ limit }) => limit)
-    expect([ordinary, graceful]).toEqual([30, 300])
-    const set = (key?: string) => plane.patch(QUOTAS, { key, bucket: 'domains', remaining: graceful })
-    expect((await set(data.key.id)).status).toBe(200)
-    expect((await set()).error.message).toContain(`at most ${ordinary}`)
   })
 
   it('that the keys of an account share is one, whichever key is named', async () => {

@@ -1,6 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import type { MonitoredDomainReport } from '../../src/admin/reports.ts'
-import { PROFILE_NAMES } from '../../src/domain/profile.ts'
 import { type ControlPlane, openControlPlane, startControlPlane } from '../support/control-plane.ts'
 import { writeOverlay } from '../support/overlay-file.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -50,15 +49,6 @@ describe('the list of domains', () => {
     expect(events).toContain('addition from 2026-01-14 until 2026-02-13')
     // Its policy is known before GET /dmarc shows it.
     expect(fresh).toMatchObject({ policy: { p: 'reject' }, record: { p: 'none', count: 0 } })
-  })
-
-  it('names the addition where the record of a new domain changes, also of one without mail', async () => {
-    const { key, domains } = await accountOf({ former_domains: [{ name: 'parked.example', profile: 'parked' }] })
-    await shared.ask(key, 'POST', '/domains', { domains: ['parked.example'] })
-    const [report] = await domains()
-    const description = 'It was added, so from now on the policy of its DNS shows.'
-    const event = { kind: 'addition', state: 'planned', from: '2026-01-16', until: '2026-02-15', description }
-    expect(report?.events).toEqual([event])
   })
 })
 
@@ -119,23 +109,6 @@ describe('a pinned record', () => {
     await shared.put(pinned, { testing: 'y' })
     expect(await record()).toEqual({ ...before, testing: 'y' })
   })
-
-  it('may have any profile beside fixed fields', async () => {
-    const { path, record } = await accountOf()
-    for (const profile of PROFILE_NAMES) {
-      const { data } = await shared.put(`${path}/domains/a.example/dmarc`, { profile, pct: 33 })
-      expect(await record()).toEqual(data.record)
-      expect(data.record.pct).toBe(33)
-    }
-  })
-
-  it('of a domain that has no figures yet is shown', async () => {
-    const { path, key } = await accountOf()
-    await shared.ask(key, 'POST', '/domains', { domains: ['fresh.example'] })
-    const { data } = await shared.put(`${path}/domains/fresh.example/dmarc`, { dmarc: 99.9 })
-    expect(data.record).toMatchObject({ dmarc: 99.9 })
-    expect((await shared.ask(key, 'GET', '/dmarc')).body.data.at(-1)).toEqual(data.record)
-  })
 })
 
 const FIXTURE = {
@@ -148,25 +121,28 @@ const FIXTURE = {
 const many = Array.from({ length: 51 }, (_, index) => `d${index}.example`)
 
 /** A change here, and the same at the service. `group` is the id in the path, or in the query. */
-const CHANGES: readonly [method: 'POST' | 'PATCH' | 'DELETE', what: 'domains' | 'groups', body: unknown, group?: string][] =
-  [
-    ['POST', 'domains', { domains: ['New.example', 'three.example.'] }],
-    ['POST', 'domains', { domains: ['one.example'] }],
-    ['POST', 'domains', { domains: ['no host', 'fine.example', '192.0.2.1'] }],
-    ['POST', 'domains', { domains: many }],
-    ['POST', 'domains', {}],
-    ['POST', 'domains', { domain: ['a.example'], colour: 'red' }],
-    ['POST', 'domains', { domains: [`${'x'.repeat(1 << 20)}.example`] }],
-    ['DELETE', 'domains', { domains: ['two.example', 'one.example'] }],
-    ['DELETE', 'domains', { domains: ['used.example', 'one.example'] }],
-    ['POST', 'groups', { name: 'New', domains: ['two.example', 'two.example'] }],
-    ['POST', 'groups', { name: 'SHOP' }],
-    ['PATCH', 'groups', { name: 'Store', add_domains: ['two.example'], remove_domains: ['one.example'] }, 'aaaaaaaa'],
-    ['PATCH', 'groups', { domains: [], add_domains: [] }, 'aaaaaaaa'],
-    ['PATCH', 'groups', {}, 'aaaaaaaa'],
-    ['DELETE', 'groups', undefined, 'aaaaaaaa'],
-    ['DELETE', 'groups', undefined, 'nothing'],
-  ]
+const CHANGES: readonly [
+  method: 'POST' | 'PATCH' | 'DELETE',
+  what: 'domains' | 'groups',
+  body: unknown,
+  group?: string,
+][] = [
+  ['POST', 'domains', { domains: ['New.example', 'three.example.'] }],
+  ['POST', 'domains', { domains: ['one.example'] }],
+  ['POST', 'domains', { domains: ['no host', 'fine.example', '192.0.2.1'] }],
+  ['POST', 'domains', { domains: many }],
+  ['POST', 'domains', {}],
+  ['POST', 'domains', { domain: ['a.example'], colour: 'red' }],
+  ['POST', 'domains', { domains: [`${'x'.repeat(1 << 20)}.example`] }],
+  ['DELETE', 'domains', { domains: ['two.example', 'one.example'] }],
+  ['DELETE', 'domains', { domains: ['used.example', 'one.example'] }],
+  ['POST', 'groups', { name: 'New', domains: ['two.example', 'two.example'] }],
+  ['POST', 'groups', { name: 'SHOP' }],
+  ['PATCH', 'groups', { name: 'Store', add_domains: ['two.example'], remove_domains: ['one.example'] }, 'aaaaaaaa'],
+  ['PATCH', 'groups', { domains: [], add_domains: [] }, 'aaaaaaaa'],
+  ['DELETE', 'groups', undefined, 'aaaaaaaa'],
+  ['DELETE', 'groups', undefined, 'nothing'],
+]
 
 /** Two equal accounts: what is asked of one by the service is asked of the other by the control plane. */
 async function createTwins({ create }: ControlPlane) {
@@ -206,7 +182,8 @@ describe('domains and groups are set up', () => {
     await plane.post(`${path}/faults`, { respond: { status: 503 } })
     await plane.patch(`${path}/quotas`, { bucket: 'domains', remaining: 0 })
     await plane.patch(path, { plan: 'below-stone' })
-    const read = () => Promise.all(['quotas', 'coverage', 'faults', 'requests'].map((part) => plane.get(`${path}/${part}`)))
+    const read = () =>
+      Promise.all(['quotas', 'coverage', 'faults', 'requests'].map((part) => plane.get(`${path}/${part}`)))
     const before = (await read()).map(({ data }) => data)
     expect((await plane.post(`${path}/domains`, { domains: ['a.example'] })).status).toBe(201)
     expect((await plane.post(`${path}/groups`, { name: 'A', domains: ['a.example'] })).status).toBe(201)

@@ -98,19 +98,6 @@ describe('a stream of events', () => {
     for (const reader of opened) expect(queries(await reader.take(1))).toEqual(['n=5'])
   })
 
-  it('goes on beside many others, which come and go', async () => {
-    const service = await startObserved()
-    const warnings: Error[] = []
-    const note = (warning: Error) => warnings.push(warning)
-    process.on('warning', note)
-    onTestFinished(() => void process.off('warning', note))
-    const readers = await Promise.all(Array.from({ length: 20 }, () => Reader.open(service)))
-    for (const reader of readers.slice(0, 10)) reader.leave()
-    await service.get('/domains?n=1')
-    for (const reader of readers.slice(10)) expect(queries(await reader.take(1))).toEqual(['n=1'])
-    expect(warnings).toEqual([])
-  })
-
   it('brings what happened before the stop when the server stops, and ends', async () => {
     const service = await startObserved()
     const reader = await Reader.open(service)
@@ -118,34 +105,6 @@ describe('a stream of events', () => {
     await service.stop()
     expect(queries(await reader.take(1))).toEqual(['n=1'])
     await expect(reader.events.next()).resolves.toMatchObject({ done: true })
-  })
-
-  it('ends when the server stops, whatever the requests come to that are under way', async () => {
-    const service = await startObserved()
-    const reader = await Reader.open(service)
-    const held = service.send('GET', '/domains', undefined, { prefer: 'delay=30000' }).catch(() => undefined)
-    await service.get('/domains')
-    await reader.take(1)
-    await service.stop()
-    await held
-    for await (const { entry } of reader.events) expectEntry(entry)
-  })
-
-  it('is refused when there are as many as there may be', async () => {
-    const service = await startObserved()
-    const { eventStreams } = readLimits(controlApi)
-    const take = EventFeed.prototype.take
-    EventFeed.prototype.take = function (this: EventFeed, ...given) {
-      // So many come at once.
-      for (let opened = 1; opened < eventStreams; opened++) take.apply(this, given)
-      EventFeed.prototype.take = take
-      return take.apply(this, given)
-    }
-    onTestFinished(() => void (EventFeed.prototype.take = take))
-    await Reader.open(service)
-    const refusal = await service.ask('GET', '/accounts/default/events')
-    expect(refusal).toMatchObject({ status: 507, error: { code: 'insufficient_storage' } })
-    expect(refusal.error.message).toBe('There are 1000 streams of events, which is the maximum.')
   })
 })
 

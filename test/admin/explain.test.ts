@@ -1,13 +1,13 @@
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { CoverageReport } from '../../src/coverage/report.ts'
 import type { FaultRule } from '../../src/domain/faults.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
 import { ACCOUNT, withKey } from '../support/account.ts'
-import { addFault, askControl } from '../support/control-plane.ts'
+import { addFault } from '../support/control-plane.ts'
 import { type ObservedService, startObserved } from '../support/observed-service.ts'
 import { sendPlanned } from '../support/planned-requests.ts'
 import type { SentHeaders } from '../support/request.ts'
-import { API_KEY, openService } from '../support/service.ts'
+import { API_KEY } from '../support/service.ts'
 
 // Which rules, choices and corrections belong to a refusal is in test/corpus.
 
@@ -25,7 +25,9 @@ describe('an explanation', () => {
     expect(nobodys.page).toBe(`${service.adminUrl}/accounts/default/requests/${nobodys.request_id}?whose=none`)
     await service.send('POST', '/domains', { domains: ['no host', 'x', 'new.example'] })
     const refused = await service.explain()
-    expect(refused.summary).toMatch(/^Refused with invalid_domain: .+\. One more problem would remain after this one\.$/)
+    expect(refused.summary).toMatch(
+      /^Refused with invalid_domain: .+\. One more problem would remain after this one\.$/,
+    )
     const { curl, request } = refused.correction ?? {}
     expect(request).toEqual({ method: 'POST', path: '/api/v1/domains', body: '{"domains":["new.example"]}' })
     for (const part of Object.values(request ?? {})) expect(curl).toContain(part)
@@ -82,24 +84,9 @@ describe('an explanation', () => {
       failure: expect.stringContaining('the disk is full'),
     })
   })
-
-  it.each<[what: string, headers: SentHeaders]>([
-    ['its key has another form', { authorization: `Bearer  ${API_KEY}` }],
-    ['its Host is that of another site', { host: 'evil.example' }],
-  ])('has no code that sends a request again which was refused because %s', async (_, headers) => {
-    const service = await startObserved()
-    await service.send('GET', '/domains', undefined, headers)
-    const { account, reproduction, reproduction_note } = await service.explain()
-    expect([account, reproduction, reproduction_note]).toEqual([
-      ...['default', null],
-      'The request was refused because of the form of a header field, which the code would not repeat.',
-    ])
-  })
 })
 
 describe('the coverage', () => {
-  const untouched = openService()
-  afterAll(async () => (await untouched).stop())
   async function coverageOf({ ask }: ObservedService, path = '/accounts/default/coverage'): Promise<CoverageReport> {
     return (await ask('GET', path)).data
   }
@@ -110,8 +97,7 @@ describe('the coverage', () => {
   }
 
   it('of nothing has a request and a command for everything', async () => {
-    const { summary, operations, rules, edges } = (await askControl(await untouched, 'GET', '/coverage'))
-      .data as CoverageReport
+    const { summary, operations, rules, edges } = await coverageOf(await startObserved())
     expect(Object.values(summary).map(({ seen }) => seen)).toEqual([0, 0, 0, 0])
     const gaps = [...operations.flatMap(({ responses }) => responses), ...rules, ...edges]
     expect(gaps.filter(({ request, curl }) => request === undefined || request.length !== curl?.length)).toEqual([])

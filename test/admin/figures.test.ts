@@ -47,25 +47,6 @@ describe('the records of some days', () => {
     )
   })
 
-  it('are whole however many there are of one day', async () => {
-    const service = await startService({ now: NOW, fixture: { domains: named(1_501) } })
-    const answer = await askDays(service, 'from=2026-01-15&to=2026-01-15')
-    const { text } = await service.get('/dmarc')
-    expect(textsOf(answer.text).get('2026-01-15')).toBe(text.slice('{"success":true,"data":'.length, -1))
-  })
-
-  it('begin at the first refresh after the addition of a domain', async () => {
-    const service = await startService({ now: NOW, fixture: { domains: ['a.example'] } })
-    await service.send('POST', '/domains', { domains: ['b.example'] })
-    service.advance(3 * DAY)
-    const { data } = await askDays(service, 'from=2026-01-14&to=2026-01-17')
-    const seen = data.days.map(({ date, records }: DailyRecords) => `${date} ${records.map(({ domain }) => domain)}`)
-    expect(seen).toEqual([
-      ...['2026-01-14 a.example', '2026-01-15 a.example'],
-      ...['2026-01-16 a.example,b.example', '2026-01-17 a.example,b.example'],
-    ])
-  })
-
   it('are, where domains are named, those of these domains in their order, whatever their spelling', async () => {
     const domains = ['a.example', 'b.example', 'münchen.example']
     const service = await startService({ now: NOW, fixture: { domains } })
@@ -87,7 +68,8 @@ describe('the records of some days', () => {
   it('are refused where they are too many, with how many days or domains there can be', async () => {
     const names = named(1000)
     const service = await startService({ now: NOW, fixture: { domains: names } })
-    const list = (count: number, to: string) => askDays(service, `from=2026-01-01&to=${to}&domain=${names.slice(0, count)}`)
+    const list = (count: number, to: string) =>
+      askDays(service, `from=2026-01-01&to=${to}&domain=${names.slice(0, count)}`)
     expect((await list(2, '2027-01-01')).data.days).toHaveLength(366)
     expect((await list(100, '2026-01-02')).data.days[1].records).toHaveLength(100)
     expect((await list(101, '2026-01-02')).error.message).toBe('`domain` must name at most 100 domains, not 101.')
@@ -120,21 +102,11 @@ describe('the senders of a domain', () => {
       expect([domain, messages, sum('messages'), sum('passing')]).toEqual([domain, count, count, passing])
     }
     const { senders } = await sendersOf('news.fjordlight.example')
-    expect(senders).toContainEqual(expect.objectContaining({ sender: 'new-provider', kind: 'own', name: 'New provider' }))
+    expect(senders).toContainEqual(
+      expect.objectContaining({ sender: 'new-provider', kind: 'own', name: 'New provider' }),
+    )
     const [forged] = (await sendersOf('winter-sale.example')).senders
     expect(forged).toMatchObject({ sender: 'forgers', kind: 'forged', passing: 0, spf_aligned: 0 })
-  })
-
-  it('are not known while figures have fixed values, and are known again after that', async () => {
-    const path = `${AT}/domains/fjordlight.example/dmarc`
-    const before = await sendersOf('fjordlight.example')
-    await demo.put(path, { count: 1000, dmarc: 10 })
-    const fixed = { reports: 'fixed', messages: 1000, passing: null, share: 10, senders: null }
-    const note = 'Its figures have fixed values, so no sender explains them.'
-    expect(await sendersOf('fjordlight.example')).toMatchObject({ ...fixed, note })
-    await demo.put(path, { p: 'none' })
-    expect(await sendersOf('fjordlight.example')).toEqual(before)
-    await demo.delete(path)
   })
 })
 
@@ -159,9 +131,12 @@ describe('a change of policy', () => {
     expect(below.changed.delivered.messages).toBe(below.messages)
   })
 
-  it.each(['senders', 'policy-change?p=none'])('and %s of a domain that is not monitored are not found', async (path) => {
-    expect((await demo.get(`${AT}/domains/nothing.example/${path}`)).error).toMatchObject({ code: 'not_found' })
-  })
+  it.each(['senders', 'policy-change?p=none'])(
+    'and %s of a domain that is not monitored are not found',
+    async (path) => {
+      expect((await demo.get(`${AT}/domains/nothing.example/${path}`)).error).toMatchObject({ code: 'not_found' })
+    },
+  )
 })
 
 interface Row {

@@ -78,58 +78,6 @@ describe('the overview of an account', () => {
     `)
   })
 
-  it('counts the domains without a record as missing, and those that inherit one by what applies to them', async () => {
-    const fixture: Fixture = {
-      domains: [
-        { name: 'a.example', profile: 'enforced', policy: { p: 'reject' } },
-        { name: 'events.a.example', profile: 'no-record' },
-        { name: 'b.example', profile: 'no-record' },
-        { name: 'c.example', profile: 'enforced', policy: { p: 'quarantine', testing: 'y' } },
-        { name: 'd.example', profile: 'no-record', record: { p: 'none' } },
-      ],
-    }
-    const { policies, testing } = await overviewOf(await startService({ now: NOW, fixture }))
-    expect([policies, testing]).toEqual([{ reject: 2, quarantine: 1, none: 1, missing: 1 }, 1])
-  })
-
-  it('follows a pin and its removal, and a domain that is added or removed', async () => {
-    const service = await startService({ now: NOW, fixture: { domains: ['a.example'] } })
-    const path = '/accounts/default/domains/a.example/dmarc'
-    await askControl(service, 'PUT', path, { p: 'reject', count: 1000, dmarc: 25 })
-    const pinned = await overviewOf(service)
-    expect(pinned).toMatchObject({ messages: 1000, passing: 250, share: 25, policies: { reject: 1 } })
-    const reason = 'Enforced policy (reject): 750 messages fail DMARC in 30 days, and receivers reject them.'
-    expect(pinned.attention).toEqual([{ domain: 'a.example', severity: 'high', reason, since: null, messages: 750 }])
-    await askControl(service, 'DELETE', path)
-    expect(await overviewOf(service)).toMatchObject(sumsOf(await recordsOf(service)))
-    await service.send('POST', '/domains', { domains: ['b.example'] })
-    expect((await overviewOf(service)).domains).toBe(2)
-    await service.send('DELETE', '/domains', { domains: ['a.example', 'b.example'] })
-    expect(await overviewOf(service)).toMatchObject({ domains: 0, messages: null, share: null, attention: [] })
-  })
-
-  it('changes at the daily refresh, and says when that is', async () => {
-    const service = await startService({ now: NOW, fixture: 'demo' })
-    const before = await overviewOf(service)
-    const [refreshed_at, next_refresh_at] = ['2026-01-15T00:00:00Z', '2026-01-16T00:00:00Z']
-    expect(before).toMatchObject({ now: NOW, refreshed_at, next_refresh_at })
-    service.advance(DAY)
-    const after = await overviewOf(service)
-    expect(after.refreshed_at).toBe('2026-01-16T00:00:00Z')
-    expect(after.days.slice(-2)[0]).toEqual(before.days.at(-1))
-    expect(after).toMatchObject(sumsOf(await recordsOf(service)))
-  })
-
-  it.each([
-    ['', 90],
-    ['?days=1', 1],
-    ['?days=366', 366],
-  ])('with %s has %d refreshes', async (query, count) => {
-    const service = await startService({ now: NOW, fixture: { domains: ['a.example'] } })
-    const { days, days_omitted } = await overviewOf(service, query)
-    expect([days.length, days_omitted, days.at(-1)?.date]).toEqual([count, 0, '2026-01-15'])
-  })
-
   it('of 10,000 domains has fewer days, and names 20 of those that need attention', async () => {
     const domains = Array.from({ length: 10_000 }, (_, index) => `d${index}.example`)
     const { attention, attention_count, days, days_omitted } = await overviewOf(
@@ -145,7 +93,11 @@ describe('the overview of an account', () => {
     ['of an account without domains has no reports', null, []],
     ['of domains to which no record applies has no reports', null, [{ name: 'a.example', profile: 'no-record' }]],
     ['of domains without a first report has no reports', null, [{ name: 'a.example', added_at: 'PT1M' }]],
-    ['of domains that are added later than now has no reports', null, [{ name: 'a.example', added_at: '2026-01-20T00:00:00Z' }]],
+    [
+      'of domains that are added later than now has no reports',
+      null,
+      [{ name: 'a.example', added_at: '2026-01-20T00:00:00Z' }],
+    ],
   ])('%s', async (_, messages, domains) => {
     const overview = await overviewOf(await startService({ now: NOW, fixture: { domains } }), '?days=3')
     const none = { messages, passing: messages, share: null }

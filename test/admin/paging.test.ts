@@ -56,34 +56,9 @@ describe('A list', () => {
     expect((path.endsWith('/requests') ? pages.reverse() : pages).flat()).toEqual(whole[name])
     expect(new Set(whole[name].map((item: Record<string, unknown>) => item[idOf])).size).toBe(whole.count)
   })
-
-  it.each(LISTS.filter(([, name]) => name === 'domains' || name === 'requests').slice(0, 2))(
-    'at %s has as many items on a page as the document says',
-    async (path, name, _, fill) => {
-      const service = await startService({ enforceQuotas: false })
-      await fill(service, pageDefault + 1)
-      expect((await askControl(service, 'GET', path)).data[name]).toHaveLength(pageDefault)
-      expect((await askControl(service, 'GET', `${path}?limit=${pageLimit}`)).data[name]).toHaveLength(pageDefault + 1)
-    },
-  )
 })
 
 describe('The pages of a journal', () => {
-  it('have every request once, although others come and old ones are dropped meanwhile', async () => {
-    const service = await startService({ enforceQuotas: false, journal: 20 })
-    for (let number = 1; number <= 20; number++) {
-      await service.send('GET', `/domains?n=${number}`, undefined, number % 3 === 0 ? withKey('sandbox_a') : {})
-    }
-    let pages = 0
-    const read = await readPages<RequestReport>(service, '/requests?limit=5', async () => {
-      // New requests before each page but the first: as many old ones of the account are dropped.
-      if (pages++ > 0) for (let more = 0; more < 6; more++) await service.get('/domains?n=new')
-    })
-    const ordinals = read.reverse().flatMap((page) => page.map(({ ordinal }) => ordinal))
-    expect(ordinals).toEqual([...new Set(ordinals)].toSorted((one, other) => one - other))
-    expect(read.flat().map(({ query }) => query)).not.toContain('n=new')
-    expect(ordinals.slice(-10)).toEqual([11, 12, 13, 14, 15, 16, 17, 18, 19, 20])
-  })
 
   it('count all that match, on each page, and have the newest first', async () => {
     const service = await startService({ enforceQuotas: false })

@@ -1,6 +1,6 @@
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { readLimits } from '../../src/admin/document.ts'
-import { type ControlPlane, controlApi, openControlPlane, startControlPlane } from '../support/control-plane.ts'
+import { type ControlPlane, controlApi, openControlPlane } from '../support/control-plane.ts'
 
 type Row = [body: unknown, code: string, message?: string | RegExp]
 type Query = [path: string, query: string, code: string, message: string | RegExp]
@@ -23,28 +23,21 @@ const BODIES: Readonly<Record<string, Row[]>> = {
   'POST /accounts': [
     [{ id: 'default' }, 'taken', /^There is an account "default" already\.$/],
     [{ api_key: 'taken-key' }, 'taken', /^The key "key_\w{8}" belongs to the account "holder" already\.$/],
-    [{ fixture: { keys: [{ key: 'taken-key' }] } }, 'taken', /belongs to the account "holder"/],
     [{ id: '.hidden' }, 'invalid_value', /`id` must be 1 to 100 letters/],
-    [{ id: 'a/b' }, 'invalid_value', /`id` must be 1 to 100 letters/],
     [{ id: 'a'.repeat(101) }, 'invalid_value', /`id` must be 1 to 100 letters/],
-    [{ id: '' }, 'invalid_value', /`id` must be/],
     [{ id: 5 }, 'invalid_field_type', /`id` must be of type string, not number/],
     [{ plan: 'gold' }, 'invalid_value', /`plan` must be one of below-stone, stone, above-stone, not "gold"\.$/],
     [{ seed: -1 }, 'invalid_value', /`seed` must be at least 0/],
     [{ seed: 1.5 }, 'invalid_field_type', /`seed` must be of type integer/],
     [{ now: 'tomorrow' }, 'invalid_value', /`now` must be an instant such as/],
-    [{ now: '2026-02-30T00:00:00Z' }, 'invalid_value', /`now` must be an instant/],
     [{ now: '9999-12-31T12:00:00Z' }, 'invalid_value', /before the last day of the year 9999/],
     [{ api_key: 'a b' }, 'invalid_value', /`api_key` must be 1 to 200 visible ASCII/],
     [{ fixture: 'nobody' }, 'invalid_value', /`fixture` must be one of demo, empty, edge-cases, agency or a fixture/],
-    ...each('invalid_value', 'fixture', ['./fixtures/demo.json', 'demo.json', 'file:///etc/passwd', ' demo']),
-    [{ fixture: [] }, 'invalid_field_type', /`fixture`/],
+    ...each('invalid_value', 'fixture', ['./fixtures/demo.json', 'file:///etc/passwd', ' demo']),
     [{ fixture: { domains: ['no host'] } }, 'invalid_fixture', /^fixture#\/domains\/0: "no host" is not a valid/],
-    [{ fixture: { plan: 'gold' } }, 'invalid_fixture', /There is no plan gold/],
     [{ fixture: { color: 'red' } }, 'invalid_fixture', /^fixture#\/color: .*allowed fields are .*scenes\.$/],
     [{ colour: 'red' }, 'unknown_field', /The field `colour` is unknown/],
     [{ plan: 'stones' }, 'invalid_value', /mean stone\?/],
-    [{ fixture: 'agencies' }, 'invalid_value', /agency/],
     [
       { like: 'nobody' },
       'invalid_value',
@@ -54,11 +47,8 @@ const BODIES: Readonly<Record<string, Row[]>> = {
     [{ like: 'default', seed: 1 }, 'conflicting_fields', /and its seed/],
   ],
   [`PATCH ${AT}`]: [
-    [{ plan: 'gold' }, 'invalid_value'],
-    [{ plan: 1 }, 'invalid_field_type'],
     [{}, 'missing_field'],
     [{ plan: 'stone', id: 'x' }, 'unknown_field'],
-    [{ plan: 'stones' }, 'invalid_value', /mean stone\?/],
     ['{', 'invalid_json'],
     ['', 'invalid_request_body'],
     ['[]', 'invalid_request_body'],
@@ -67,69 +57,34 @@ const BODIES: Readonly<Record<string, Row[]>> = {
   [`POST ${AT}/reset`]: [
     [{ plan: 'stone' }, 'unknown_field'],
     [{ seed: 'x' }, 'invalid_field_type'],
-    [{ now: 'x' }, 'invalid_value'],
-    [{ now: '9999-12-31T23:59:59Z' }, 'invalid_value'],
     ...each('invalid_value', 'fixture', ['x', './fixtures/demo.json']),
-    [{ fixture: { domains: ['x'] } }, 'invalid_fixture'],
     [{ fixture: { keys: [{ key: 'taken-key' }] } }, 'taken'],
   ],
   [`PUT ${AT}/state`]: [
     [{ domains: ['x'] }, 'invalid_fixture'],
-    [{ domains: ['a.example', 'A.Example'] }, 'invalid_fixture'],
-    [{ groups: [{ name: 'G', domains: ['b.example'] }] }, 'invalid_fixture'],
-    [{ groups: [{ name: 'G' }, { name: 'g' }] }, 'invalid_fixture'],
-    [{ groups: [{ name: 'G', id: 'short' }] }, 'invalid_fixture'],
-    [{ domains: [{ name: 'a.example', record: { dmarc: 1, dkim: 2 } }] }, 'invalid_fixture'],
-    [{ clock: { now: 'x' } }, 'invalid_fixture'],
-    [{ plan: 'gold' }, 'invalid_fixture'],
     [{ keys: [{ key: 'taken key' }] }, 'invalid_fixture'],
     [{ keys: [{ key: 'taken-key' }] }, 'taken'],
     [{ keys: ['a', 'b'].map((letter) => ({ hash: letter.repeat(64), id: 'one' })) }, 'taken'],
     ['demo', 'invalid_json'],
     ['"demo"', 'invalid_request_body'],
   ],
-  [`POST ${AT}/snapshots`]: [
-    ...each('invalid_value', 'name', ['', '.', '..', 'a/b', 'a b', 'x'.repeat(101)]),
-    [{}, 'missing_field'],
-    [{ name: 1 }, 'invalid_field_type'],
-  ],
-  [`POST ${AT}/rewind`]: [
-    [{}, 'missing_field'],
-    [{ request_id: 1 }, 'invalid_field_type'],
-    [{ request_id: 'a', at: 'b' }, 'unknown_field'],
-  ],
+  [`POST ${AT}/snapshots`]: [...each('invalid_value', 'name', ['', '.', '..', 'a/b', 'a b', 'x'.repeat(101)])],
   [`POST ${AT}/keys`]: [
     [{ key: 'mine' }, 'taken'],
     [{ key: 'taken-key' }, 'taken'],
     ...each('invalid_value', 'key', ['a b', '', 'x'.repeat(201)]),
-    [{ key: 1 }, 'invalid_field_type'],
     [{ key: 'secret with spaces' }, 'invalid_value'],
     [{ label: 'x'.repeat(201) }, 'invalid_value'],
-    [{ created_at: 'now' }, 'invalid_value'],
-    [{ disabled: true }, 'unknown_field'],
-  ],
-  [`PATCH ${AT}/keys/KEY`]: [
-    [{}, 'missing_field'],
-    [{ disabled: 'yes' }, 'invalid_field_type'],
-    [{ disabled: true, label: 'x' }, 'unknown_field'],
-    ['', 'invalid_request_body'],
   ],
   [`PUT ${AT}/domains/a.example/features`]: [
-    [{}, 'missing_field'],
-    [{ features: 'mta-sts' }, 'invalid_field_type'],
-    [{ features: [1] }, 'invalid_field_type'],
     ...each('invalid_value', 'features', [[''], ['a', 'a'], ['x'.repeat(101)]]),
     [{ features: Array.from({ length: 51 }, (_, index) => `f${index}`) }, 'invalid_value'],
-    [{ features: [], more: 1 }, 'unknown_field'],
   ],
   [`PUT ${AT}/domains/a.example/dmarc`]: [
     [{}, 'missing_field', /at least one field/],
     [{ p: 'maybe' }, 'invalid_value', /`p` must be one of none, quarantine, reject/],
     [{ profile: 'x' }, 'invalid_value', /`profile` must be one of enforced, .*, new, not "x"\.$/],
     [{ pct: 101 }, 'invalid_value', /`pct` must be at most 100/],
-    [{ pct: 0.5 }, 'invalid_field_type', /`pct`/],
-    [{ dmarc: -1 }, 'invalid_value', /`dmarc` must be at least 0/],
-    [{ count: -1 }, 'invalid_value', /`count`/],
     [{ testing: true }, 'invalid_field_type', /`testing`/],
     [{ domain: 'b.example' }, 'unknown_field', /`domain`/],
     [
@@ -161,29 +116,20 @@ const BODIES: Readonly<Record<string, Row[]>> = {
       /^`advance` must be of type string, not number: an ISO 8601 duration such as PT1H,/,
     ],
     ...each('invalid_value', 'advance', ['P3000000D', 'P99999999999999999999999999D', `PT${'9'.repeat(400)}S`]),
-    [{ frozen: 1 }, 'invalid_field_type', /^`frozen` must be of type boolean, not number\.$/],
-    [{ rate: 2 }, 'unknown_field'],
     [{ to: 'window-end' }, 'invalid_value', `\`to\` cannot be "window-end": no request was charged ${OPEN}`],
     [{ to: 'grace-end' }, 'invalid_value', `\`to\` cannot be "grace-end": no key is in its grace period ${NOW}.`],
     [{ to: 'refresh', now: '2026-02-01T00:00:00Z' }, 'conflicting_fields', /to says by itself where the clock moves/],
-    [{ to: 'refresh', advance: 'PT1H' }, 'conflicting_fields', /to says by itself where the clock moves/],
   ],
   [`PATCH ${AT}/quotas`]: [
     [{}, 'missing_field'],
     [{ bucket: 'dmarc' }, 'missing_field'],
     [{ bucket: '/dmarc', remaining: 1 }, 'invalid_value'],
     [{ bucket: 'domain', remaining: 1 }, 'invalid_value', /mean domains\?/],
-    [{ bucket: 'others', remaining: 1 }, 'invalid_value'],
-    [{ bucket: 'dmarc', remaining: -1 }, 'invalid_value'],
-    [{ bucket: 'dmarc', remaining: 1.5 }, 'invalid_field_type'],
     [{ bucket: 'dmarc', remaining: 1e9 }, 'invalid_value'],
     [{ bucket: 'dmarc', remaining: 1, key: 'key_nobody' }, 'not_found'],
-    [{ bucket: 'dmarc', remaining: 1, limit: 5 }, 'unknown_field'],
   ],
   [`POST ${AT}/requests/verify`]: [
     [{ match: {}, count: 1, at_least: 1 }, 'conflicting_fields'],
-    [{ match: {}, count: 1, at_most: 1 }, 'conflicting_fields'],
-    [{ match: {}, count: -1 }, 'invalid_value'],
     [{ match: {}, count: 1.5 }, 'invalid_field_type'],
     [{ match: { colour: 'red' } }, 'unknown_field'],
     [{ count: 1 }, 'missing_field'],
@@ -205,23 +151,19 @@ const ONE_DAY = 'from=2026-01-15&to=2026-01-15'
 /** What each operation refuses in its query. */
 const QUERIES: Query[] = [
   unknownIn('/accounts', 'x'),
-  unknownIn('/health', 'x'),
   unknownIn('/accounts', '__proto__'),
-  unknownIn('/accounts', 'constructor'),
   unknownIn('/accounts', 'before'),
   unknownIn('/requests', 'after'),
   unknownIn('/fault-sets', 'limit'),
-  unknownIn(`${AT}/overview`, 'day'),
   ['/requests', 'status=abc', 'invalid_value', /status/],
   ['/requests', 'status=200&status=abc', 'invalid_value', 'The query parameter `status` is given more than once.'],
-  ['/requests', 'status=abc&status=200', 'invalid_value', 'The query parameter `status` is given more than once.'],
   ['/requests', 'before=0', 'invalid_value', '`before` must be the ordinal of a request, not "0".'],
   ...LISTS.flatMap(([path, isOfRequests]): Query[] => [
     [path, 'limit=0', 'invalid_value', '`limit` must be a whole number, 1 or more, not "0".'],
     [path, `limit=${beyond}`, 'invalid_value', `\`limit\` must be at most ${pageLimit}, not ${beyond}.`],
     ...(isOfRequests ? [] : [[path, 'after=x', 'invalid_value', UNLISTED] as Query]),
   ]),
-  ...['0', 'x', '367', '-1', '1.5', '007', '', '1e2', '9'.repeat(20)].map(
+  ...['0', 'x', '367', '1.5', '007', '9'.repeat(20)].map(
     (days): Query => [
       `${AT}/overview`,
       `days=${days}`,
@@ -230,7 +172,6 @@ const QUERIES: Query[] = [
     ],
   ),
   [DMARC, 'from=2026-01-15', 'missing_field', /`to` is required/],
-  [DMARC, 'to=2026-01-15', 'missing_field', /`from` is required/],
   [DMARC, 'from=15.1.2026&to=2026-01-15', 'invalid_value', '`from` must be a day such as 2026-01-15, not "15.1.2026".'],
   [DMARC, 'from=2026-02-30&to=2026-03-01', 'invalid_value', `\`from\` ${CALENDAR} "2026-02-30".`],
   [DMARC, 'from=2026-01-15&to=1969-12-31', 'invalid_value', `\`to\` ${CALENDAR} "1969-12-31".`],
@@ -242,16 +183,7 @@ const QUERIES: Query[] = [
     'The period must have at most 366 days, not 367; with this from, to can be 2027-01-15 at most.',
   ],
   [DMARC, `${ONE_DAY}&domain=a.example,no%20name`, 'invalid_value', `${HOSTNAMES} "no name" is none.`],
-  [DMARC, `${ONE_DAY}&domain=a.example,`, 'invalid_value', `${HOSTNAMES} "" is none.`],
   [DMARC, `${ONE_DAY}&domain=`, 'invalid_value', '`domain` must have at least 1 characters.'],
-  [DMARC, `${ONE_DAY}&domain=${'a'.repeat(254)}.example`, 'invalid_value', /is none\.$/],
-  [
-    DMARC,
-    `${ONE_DAY}&domain=a.example&domain=b.example`,
-    'invalid_value',
-    'The query parameter `domain` is given more than once.',
-  ],
-  [DMARC, `${ONE_DAY}&days=1`, 'unknown_field', 'The query parameter `days` is unknown.'],
 ]
 
 function unknownIn(path: string, name: string): Query {
@@ -259,43 +191,30 @@ function unknownIn(path: string, name: string): Query {
 }
 
 const STATUSES: Readonly<Record<string, number>> = { taken: 409, not_found: 404 }
-/** All that a refusal could have changed. */
-const SHOWN = [
-  '/accounts',
-  ...['keys', 'state', 'clock', 'quotas', 'faults', 'snapshots'].map((each) => `${AT}/${each}`),
-]
-
-const readAll = ({ get }: ControlPlane) => Promise.all(SHOWN.map(async (path) => (await get(path)).data))
 const like = (message: string | RegExp) => (typeof message === 'string' ? message : expect.stringMatching(message))
 
-it.each(Object.entries(BODIES))('what %s refuses tells no secret and changes nothing', async (operation, rows) => {
-  const plane = await startControlPlane({ fixture: { domains: ['a.example'] }, apiKey: 'mine' })
+let plane: ControlPlane
+beforeAll(async () => {
+  plane = await openControlPlane({ fixture: { domains: ['a.example'] }, apiKey: 'mine' })
   await plane.create({ id: 'holder', api_key: 'taken-key' })
-  const before = await readAll(plane)
-  const [{ id }] = (await plane.get(`${AT}/keys`)).data.keys
+  return plane.stop
+})
+
+it.each(Object.entries(BODIES))('what %s refuses tells no secret and changes nothing', async (operation, rows) => {
+  const shown = ['/accounts', ...['keys', 'state', 'clock', 'quotas', 'snapshots'].map((part) => `${AT}/${part}`)]
+  const readAll = () => Promise.all(shown.map(async (path) => (await plane.get(path)).data))
+  const before = await readAll()
   const [method = '', path = ''] = operation.split(' ')
   for (const [body, code, message = /./] of rows) {
-    const { status, error, text } = await plane.send(method, path.replace('KEY', id), body)
+    const { status, error, text } = await plane.send(method, path, body)
     const expected = [STATUSES[code] ?? 400, code, like(message)]
     expect([status, error?.code, error?.message], JSON.stringify(body)).toEqual(expected)
     expect(text).not.toMatch(/taken.key|"a b"|with spaces/)
   }
-  expect(await readAll(plane)).toEqual(before)
+  expect(await readAll()).toEqual(before)
 })
 
-describe('a query is refused', () => {
-  let plane: ControlPlane
-  beforeAll(async () => {
-    plane = await openControlPlane()
-    return plane.stop
-  })
-
-  it.each(QUERIES)('GET %s?%s, as %s', async (path, query, code, message) => {
-    const { status, error } = await plane.get(`${path}?${query}`)
-    expect([status, error.code, error.message]).toEqual([400, code, like(message)])
-  })
-
-  it('but not an empty one', async () => {
-    expect((await plane.get('/accounts?')).status).toBe(200)
-  })
+it.each(QUERIES)('GET %s?%s is refused as %s', async (path, query, code, message) => {
+  const { status, error } = await plane.get(`${path}?${query}`)
+  expect([status, error.code, error.message]).toEqual([400, code, like(message)])
 })

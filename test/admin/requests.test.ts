@@ -60,7 +60,6 @@ describe('an exchange is listed', () => {
       add(['no host', 'x']),
       { status: 400, code: 'invalid_domain', problems: [{ field: '/domains/0' }, { field: '/domains/1' }] },
     ],
-    ['of HEAD', sends('HEAD', '/domains'), { status: 200, method: 'HEAD', operation: 'listDomains' }],
     [
       'with a body that was declared too large',
       sends('POST', '/domains', ' '.repeat(1_048_577)),
@@ -113,21 +112,6 @@ describe('an exchange is listed', () => {
     expect(await latest()).toMatchObject({ status, injected: true, fault })
   })
 
-  it('whose client left before its request was whole', async () => {
-    const service = await startObserved()
-    const connection = await Connection.open(service)
-    const headers = [AUTHORIZED, JSON_BODY, ['Content-Length', '99']] as const
-    await connection.write(requestBytes({ method: 'POST', target: '/api/v1/domains', headers, body: '{' }))
-    // Only what has been admitted is waited for.
-    await expect
-      .poll(async () => (await service.ask('GET', '/accounts/default/quotas')).text)
-      .toContain('"remaining":29')
-    await connection.destroy()
-    await expect.poll(() => service.requests()).toMatchObject([{ status: null, code: null, operation: 'addDomains' }])
-    const says = 'The client left before its request was complete, so no response was sent.'
-    expect((await service.explain()).summary).toBe(says)
-  })
-
   it.each(['['.repeat(100_000), `{"domains": ${'['.repeat(9_000)}${']'.repeat(9_000)}}`])(
     'with a body that is nested deeply: %.20s',
     async (body) => {
@@ -137,17 +121,6 @@ describe('an exchange is listed', () => {
       expect((await askControl(shared, 'GET', `/explain/${(await latest()).request_id}`)).status).toBe(200)
     },
   )
-
-  it('with the beginning of a long body and its size, and with a hundred problems at most', async () => {
-    const text = `{"domains": [${' '.repeat(20_000)}"a.example"]}`
-    await shared.send('POST', '/domains', text)
-    const long = { body: text.slice(0, 10_240), body_size: text.length, truncated: true }
-    expect((await latest()).request).toMatchObject(long)
-    await shared.send('POST', '/domains', { domains: Array.from({ length: 20_000 }, () => 'no host') })
-    const entry = await latest()
-    expect(entry.problems).toHaveLength(100)
-    expect(JSON.stringify(entry).length).toBeLessThan(50_000)
-  })
 })
 
 type Sent = [method: string, path: string, headers?: SentHeaders]
@@ -205,35 +178,3 @@ describe('the journal of an account', () => {
   })
 })
 
-describe('a request with a key to a wrong path', () => {
-  it.each(['quota-headers-1', 'routing-1'])('gets the answer that any client gets: %s', async (alternative) => {
-    const service = await startObserved({}, undefined, { contract: await contractWith(alternative) })
-    const [mine, others] = [await service.get('/nothing'), await service.send('GET', '/nothing', undefined, UNKNOWN)]
-    if (alternative === 'routing-1') expect([mine.status, others.status]).toEqual([404, 401])
-    else {
-      const plain = ({ headers, ...rest }: typeof mine) => ({ ...rest, headers: { ...headers, 'x-request-id': '' } })
-      expect(plain(mine)).toEqual(plain(others))
-    }
-    expect(await service.requests()).toMatchObject([{ status: 404 }])
-  })
-
-  it('leaves the quota and the ids of the other requests as they are', async () => {
-    const idsOf = async (...paths: string[]) => {
-      const service = await startObserved()
-      for (const path of paths) await service.get(path)
-      const { quotas } = (await service.ask('GET', '/accounts/default/quotas')).data
-      const requests = await service.requests('?operation=listDomains')
-      return [quotas, requests.map(({ request_id }) => request_id)]
-    }
-    expect(await idsOf('/nothing', '/domains', '/nothing')).toEqual(await idsOf('/domains'))
-  })
-
-  it('is answered while the store fails', async () => {
-    const service = await startObserved()
-    service.store.enter = () => {
-      throw new Error('The store is away.')
-    }
-    expect((await service.get('/nothing')).status).toBe(404)
-    expect(await service.latest()).toMatchObject({ account: null, status: 404 })
-  })
-})

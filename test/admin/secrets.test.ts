@@ -26,16 +26,12 @@ describe('the journal and the explanation show no secret', () => {
   it.each<[where: string, secret: string, send: Send]>([
     ['in Authorization', API_KEY, get('/domains')],
     ['after another scheme', API_KEY, get('/domains', { authorization: `bearer  ${API_KEY}` })],
-    ['without a scheme', API_KEY, get('/domains', { authorization: API_KEY })],
     ['of Basic', 'dXNlcjpwYXNzd29yZA==', get('/domains', { authorization: 'Basic dXNlcjpwYXNzd29yZA==' })],
-    ['of a few letters', 'abc', get('/domains', withKey('abc'))],
     ['of another header', 'hunter2hunter2', get('/domains', { 'x-api-key': 'hunter2hunter2' })],
     ['of a cookie', 'hunter2hunter2', get('/domains', { cookie: 'sid=hunter2hunter2' })],
     ['in the query', API_KEY, get(`/domains?x=${API_KEY}`, NO_KEY)],
-    ['in a parameter for keys', 'whatever12', get('/domains?api_key=whatever12', NO_KEY)],
     ['in the path', API_KEY, get(`/${API_KEY}`, NO_KEY)],
     ['of another account, in the body', API_KEY, createGroup(`my ${API_KEY}`, withKey('sandbox_b'))],
-    ['of another account, in a message', API_KEY, add(API_KEY, withKey('sandbox_b'))],
     ['of a sandbox, in the body', 'sandbox_checkout', createGroup('sandbox_checkout')],
     ['of a key that it first meets at a wrong path', CUSTOM_KEY, get(`/nothing?x=${CUSTOM_KEY}`, withKey(CUSTOM_KEY))],
     [
@@ -52,12 +48,6 @@ describe('the journal and the explanation show no secret', () => {
     const word = new RegExp(`(?<![\\w])${secret.replaceAll(/[+/.]/g, '\\$&')}${secret.length < 8 ? '(?!\\w)' : ''}`)
     expect(listed.text).not.toMatch(word)
     expect(explained.text).not.toMatch(word)
-  })
-
-  it('but ordinary words that are somebody’s key, where they stand within longer ones', async () => {
-    const service = await startObserved({ apiKey: 'test' })
-    await service.send('POST', '/domains', { domains: ['test.example'] }, withKey('test'))
-    expect((await service.latest()).request.body).toContain('test.example')
   })
 })
 
@@ -87,13 +77,6 @@ describe('the secret of a key is hidden in the bodies of its account', () => {
     await give(service)
     expect(await shown(service)).toBe('[redacted]')
     expect(await shown(service, { secret: `\\u006eorthern-lamps.example` })).toBe('[redacted]')
-  })
-
-  it('that is derived, also in base64', async () => {
-    const service = await startObserved()
-    const { data } = await service.ask('POST', KEYS, {})
-    const secret = Buffer.from(`user:${data.api_key}`).toString('base64')
-    expect(await shown(service, { secret })).toMatch(/^.{5,6}\[redacted\]$/)
   })
 
   it('of an account that was kept, from the first request with the key', async () => {
@@ -152,17 +135,6 @@ describe('the secret of a key is hidden in the bodies of its account', () => {
     await lose(service, data.key.id)
     expect(await shown(service)).toBe(SECRET)
   })
-
-  it('not, where the key was refused', async () => {
-    const service = await startObserved({ maxAccounts: 2 })
-    for (const refused of [
-      asks('POST', KEYS, { key: SECRET, created_at: '2099-01-01T00:00:00Z' }),
-      asks('POST', '/accounts', { id: 'default', api_key: SECRET }),
-      asks('POST', '/accounts', { id: 'acme', api_key: SECRET, fixture: { domains: ['x y'] } }),
-    ])
-      expect((await refused(service)).status).toBeGreaterThanOrEqual(400)
-    expect(await shown(service)).toBe(SECRET)
-  })
 })
 
 it('A request of no account shows neither the key of an account nor the token of the control plane', async () => {
@@ -216,7 +188,10 @@ it('A secret stands in no answer but the one that gives it, in no log and in no 
   const all = [...known, options.adminToken, 'secret-of-an-import', 'secret-of-nobody', 'wrong-token']
   for (const [place, text] of Object.entries(texts)) {
     expect(text.length).toBeGreaterThan(100)
-    expect(all.filter((secret) => text.includes(secret)), `in the ${place}`).toEqual([])
+    expect(
+      all.filter((secret) => text.includes(secret)),
+      `in the ${place}`,
+    ).toEqual([])
   }
   expect(JSON.stringify(state)).not.toMatch(/"hash"|[0-9a-f]{64}/)
 })

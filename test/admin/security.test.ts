@@ -1,12 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
-import { join } from 'node:path'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createGuard } from '../../src/admin/guard.ts'
 import { isLoopback } from '../../src/http/hosts.ts'
 import { OptionError, startUnderstudy } from '../../src/index.ts'
-import { sample } from '../support/budget.ts'
 import {
   type ControlPlane,
   controlApi,
@@ -43,20 +41,10 @@ function sendTo(plane: ControlPlane, method: string, target: string, fields: rea
   return sendRaw(plane, method, target, [`Host: ${new URL(plane.adminUrl).host}`, ...fields])
 }
 
-/** A log that keeps everything, errors with their messages. */
-function completeLog() {
-  const entries: string[] = []
-  function keep(fields: object, message: string): void {
-    const plain = Object.entries(fields).map(([name, value]) => [name, value instanceof Error ? value.stack : value])
-    entries.push(JSON.stringify({ ...Object.fromEntries(plain), message }))
-  }
-  return { entries, info: keep, warn: keep, error: keep }
-}
-
 /** A server for tests that change nothing. */
 let shared: ControlPlane
 beforeAll(async () => {
-  shared = await openControlPlane()
+  shared = await openControlPlane({ fixture: { domains: ['a.example'] } })
   return shared.stop
 })
 
@@ -66,18 +54,13 @@ function admits(headers: IncomingHttpHeaders, token?: string): boolean {
 }
 
 describe('without a token, the control plane answers', () => {
-  it.each([
-    ...['127.0.0.1', '127.0.0.1:4010', '127.8.9.10:80', 'localhost', 'localhost:1', 'LOCALHOST:4010'],
-    ...['[::1]', '[::1]:4010'],
-  ])('the Host %j', (host) => {
+  it.each([...['127.0.0.1', '127.8.9.10:80', 'localhost:1', 'LOCALHOST:4010', '[::1]:4010']])('the Host %j', (host) => {
     expect(admits({ host })).toBe(true)
   })
 
   it.each([
-    ...['::1', '0.0.0.0:4010', 'evil.example', 'evil.example:4010', '127.0.0.1.nip.io', '127.0.0.1.evil.example:4010'],
-    ...['localhost.evil.com', 'evil.localhost', 'localhost.', 'localhost@evil.example', 'evil.example#localhost', ''],
-    ...['localhost:4010:80', 'localhost:port', '169.254.169.254', '2130706433', '0x7f000001', '127.1', undefined],
-    '[::ffff:127.0.0.1]',
+    ...['::1', '0.0.0.0:4010', 'evil.example:4010', '127.0.0.1.nip.io', 'localhost.evil.com', 'evil.localhost', ''],
+    ...['localhost@evil.example', 'evil.example#localhost', 'localhost:4010:80', '2130706433', '127.1', undefined],
   ])('not the Host %j', (host) => {
     expect(admits({ host })).toBe(false)
   })
@@ -87,9 +70,8 @@ describe('without a token, the control plane answers', () => {
   })
 
   it.each([
-    ...['null', '', 'http://evil.example', 'https://evil.example', 'https://localhost:4010', 'http://localhost'],
+    ...['null', '', 'http://evil.example', 'https://localhost:4010', 'http://localhost:1', 'file://'],
     ...['http://localhost:4010.evil.example', 'http://evil.example/http://localhost:4010'],
-    ...['http://localhost:1', 'file://'],
   ])('not the Origin %j', (origin) => {
     expect(admits({ host: 'localhost:4010', origin })).toBe(false)
   })
@@ -130,10 +112,8 @@ describe('with a token', () => {
   )
 
   it.each([
-    ...[undefined, '', 'Bearer', 'Bearer ', TOKEN, `Basic ${TOKEN}`, `Token ${TOKEN}`, `Bearer ${TOKEN.slice(0, -1)}`],
-    ...[`Bearer ${TOKEN}x`, `Bearer ${TOKEN.toUpperCase()}`, `Bearer ${TOKEN} ${TOKEN}`],
-    `Bearer wrong, Bearer ${TOKEN}`,
-    ...[`Basic ${Buffer.from(`admin:${TOKEN}`).toString('base64')}`, `Bearer ${TOKEN}`.repeat(100)],
+    ...[undefined, '', 'Bearer ', TOKEN, `Token ${TOKEN}`, `Bearer ${TOKEN.slice(0, -1)}`, `Bearer ${TOKEN}x`],
+    ...[`Bearer ${TOKEN.toUpperCase()}`, `Bearer ${TOKEN} ${TOKEN}`, `Bearer wrong, Bearer ${TOKEN}`],
   ])('the Authorization %j is not', (authorization) => {
     expect(admits({ authorization }, TOKEN)).toBe(false)
   })
@@ -167,7 +147,7 @@ describe('with a token', () => {
 })
 
 describe('on a host that others can reach', () => {
-  it.each(['0.0.0.0', '::', '192.0.2.1', 'example.com', '::ffff:127.0.0.1', '127.0.0.1.nip.io'])(
+  it.each(['0.0.0.0', '::', '192.0.2.1', '::ffff:127.0.0.1', '127.0.0.1.nip.io'])(
     '%s, a start without a token is refused',
     async (host) => {
       const error = await startUnderstudy({ host, fixture: 'empty' }).catch((thrown: unknown) => thrown)
@@ -199,12 +179,9 @@ describe('on a host that others can reach', () => {
 describe('a path with a trick', () => {
   it.each<[target: string, status: number]>([
     ...[
-      ...['/__admin/../api/v1/domains', '/__admin/./accounts', '/__admin//accounts', '/__admin/accounts/'],
-      ...['/__admin/Accounts', '/__admin/accounts/%2e%2e', '/__admin/accounts/%2e%2e/x', '/__admin/accounts#x'],
-      ...['/__admin/accounts/..%2fdefault', '/__admin/accounts/default%2fstate', '/__admin/accounts/default%00'],
-      ...['/__admin/accounts/default%20', '/__admin/accounts/%zz', '/__admin/accounts/%', '/__admin/accounts/%ff'],
-      ...['/__admin/accounts/__proto__', '/__admin/accounts/constructor', '/__admin/accounts/default;x=1'],
-      '/__admin/accounts/default/keys/__proto__/x',
+      ...['/__admin/../api/v1/domains', '/__admin//accounts', '/__admin/accounts/', '/__admin/accounts/%2e%2e'],
+      ...['/__admin/accounts/..%2fdefault', '/__admin/accounts/default%00', '/__admin/accounts/%zz'],
+      ...['/__admin/accounts/%ff', '/__admin/accounts/__proto__', '/__admin/accounts/default;x=1'],
     ].map((target): [string, number] => [target, 404]),
     ['/__admin/accounts/%64efault', 200],
   ])('that begins as one of the control plane, %s, is answered by it with %i', async (target, status) => {
@@ -222,8 +199,7 @@ describe('a path with a trick', () => {
       '/%5f%5fadmin/accounts',
       '/__adminx/accounts',
     ],
-    ...['/api/v1/../../__admin/accounts', 'http://evil.example/__admin/accounts', 'http://127.0.0.1/__admin/accounts'],
-    '*',
+    ...['/api/v1/../../__admin/accounts', 'http://127.0.0.1/__admin/accounts', '*'],
   ])('is unknown to the service: %s', async (target) => {
     const { status, headers, body } = await sendTo(shared, 'GET', target)
     expect([status, body.error.code]).toEqual([404, 'not_found'])
@@ -233,20 +209,18 @@ describe('a path with a trick', () => {
   it('finds accounts of odd names, and none of them leads out of the folder', async () => {
     const data = temporaryFolder()
     const { create, get } = await startControlPlane({ data })
-    for (const id of ['__proto__', 'constructor', 'a..b', '~', '-', 'NUL', 'A'.repeat(100), 'toString']) {
+    const ids = ['__proto__', 'constructor', 'a..b', '~', 'NUL', 'A'.repeat(100)]
+    for (const id of ids) {
       await create({ id })
-      expect((await get(`/accounts/${id}`)).data.account.id).toBe(id)
       expect((await get(`/accounts/${encodeURIComponent(id)}/state`)).status).toBe(200)
     }
-    expect(readdirSync(data).filter((name) => !name.startsWith('.'))).toHaveLength(9)
+    expect(readdirSync(data).filter((name) => !name.startsWith('.'))).toHaveLength(ids.length + 1)
   })
 })
 
 describe('a method', () => {
   it.each<[method: string, path: string, status: number, allow?: string]>([
     ['OPTIONS', '/accounts', 405, 'GET, HEAD, POST'],
-    ['TRACE', '/accounts', 405, 'GET, HEAD, POST'],
-    ['PUT', '/accounts', 405, 'GET, HEAD, POST'],
     ['DELETE', '/accounts', 405, 'GET, HEAD, POST'],
     ['POST', '/accounts/default', 405, 'GET, HEAD, DELETE, PATCH'],
     ['POST', '/health', 405, 'GET, HEAD'],
@@ -257,10 +231,7 @@ describe('a method', () => {
     expect(answer.headers['allow']).toBe(allow)
   })
 
-  it.each([
-    ...['/', '/health', '/openapi.json', '/accounts', '/accounts/default'],
-    ...['/events', '/accounts/default/events'],
-  ])('HEAD %s is GET without the body', async (path) => {
+  it.each([...['/', '/openapi.json', '/accounts', '/events']])('HEAD %s is GET without the body', async (path) => {
     const { send, adminUrl } = shared
     const head = await send('HEAD', path)
     expect(head).toMatchObject({ status: 200, text: '' })
@@ -275,38 +246,24 @@ describe('a method', () => {
 describe('a body', () => {
   const deep = '['.repeat(100_000) + ']'.repeat(100_000)
 
-  it.each(
-    sample<[method: string, path: string, body: string]>(
-      [
-        ['POST', '', 'DEEP'],
-        ['POST', '', '{"id":DEEP}'],
-        ['POST', '', '{"unknown":DEEP}'],
-        ['POST', '', '{"fixture":{"domains":DEEP}}'],
-        ['POST', '', '{"fixture":{"domains":[DEEP]}}'],
-        ['POST', '', '{"fixture":{"title":DEEP}}'],
-        ['PUT', '/default/state', '{"clock":DEEP}'],
-        ['PUT', '/default/domains/a.example/features', '{"features":[DEEP]}'],
-        ['PUT', '/default/domains/a.example/dmarc', '{"p":DEEP}'],
-        ['PATCH', '/default/clock', '{"frozen":DEEP}'],
-        ['PATCH', '/default/quotas', '{"bucket":DEEP,"remaining":0}'],
-        ['POST', '/default/faults', '{"respond":{"status":503,"body":DEEP}}'],
-        ['POST', '/default/requests/verify', '{"match":{"body":DEEP}}'],
-      ],
-      4,
-    ),
-  )('of %s /accounts%s that is nested deeply is refused or understood: %s', async (method, path, body) => {
-    const { send, get } = await startControlPlane({ fixture: { domains: ['a.example'] } })
-    const { status } = await send(method, `/accounts${path}`, body.replace('DEEP', deep))
+  it.each([
+    ['POST', '', 'DEEP'],
+    ['POST', '', '{"unknown":DEEP}'],
+    ['POST', '', '{"fixture":{"domains":[DEEP]}}'],
+    ['PUT', '/default/state', '{"clock":DEEP}'],
+    ['PUT', '/default/domains/a.example/dmarc', '{"p":DEEP}'],
+    ['POST', '/default/faults', '{"respond":{"status":503,"body":DEEP}}'],
+    ['POST', '/default/requests/verify', '{"match":{"body":DEEP}}'],
+  ])('of %s /accounts%s that is nested deeply is refused or understood: %s', async (method, path, body) => {
+    const { status } = await shared.send(method, `/accounts${path}`, body.replace('DEEP', deep))
     expect([200, 400]).toContain(status)
-    expect((await get('/accounts')).data.count).toBe(1)
+    expect((await shared.get('/accounts')).data.count).toBe(1)
   })
 
   it.each([
     '{"__proto__":{"plan":"gold"}}',
     '{"constructor":{"prototype":{}}}',
-    '{"toString":1}',
     '{"fixture":{"__proto__":{"plan":"gold"}}}',
-    '{"fixture":{"keys":[{"__proto__":{"key":"x"}}]}}',
   ])('%s is refused, and changes the prototype of nothing', async (body) => {
     const { send } = shared
     const refusal = await send('POST', '/accounts', body)
@@ -320,7 +277,6 @@ describe('a body', () => {
     ['application/json; charset=utf-8', 201],
     ['text/plain', 400],
     ['application/x-www-form-urlencoded', 400],
-    ['multipart/form-data', 400],
     [null, 400],
   ])('of type %s is answered with %i', async (type, status) => {
     const { send } = await startControlPlane()
@@ -344,9 +300,7 @@ describe('what a client sent', () => {
     const answers = [
       await post('/accounts', { [nasty]: 1 }),
       await post('/accounts', { plan: nasty }),
-      await post('/accounts', { fixture: { plan: nasty } }),
       await post('/accounts', { fixture: { domains: [nasty] } }),
-      await post('/accounts', { fixture: { keys: [{ [nasty]: 1 }] } }),
       await get(`/accounts/${encodeURIComponent(nasty)}`),
       await get(`/accounts?${encodeURIComponent(nasty)}=1`),
     ]
@@ -356,65 +310,5 @@ describe('what a client sent', () => {
       // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
       for (const message of messages) expect(message).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u2028\u202e]/)
     }
-  })
-})
-
-describe('a secret', () => {
-  it('stands in no answer but the one that gives it, in no log and in no file', async () => {
-    const data = temporaryFolder()
-    const log = completeLog()
-    const plane = await startControlPlane({ data, log, adminToken: TOKEN, apiKey: 'secret-of-the-default-account' })
-    const { create, post, get, put, patch, delete: remove, send, ask } = plane
-    const fixture = { keys: [{ key: 'secret-of-the-fixture' }] }
-    const { id, key } = await create({ fixture, api_key: 'secret-that-was-chosen' })
-    const given = await post(`/accounts/${id}/keys`, { label: 'CI' })
-    const secrets = [TOKEN, 'secret-of-the-default-account', 'secret-of-the-fixture', key, given.data.api_key]
-    for (const secret of secrets.slice(1)) await ask(secret, 'GET', '/domains')
-    await ask('not-a-key-but-secret', 'GET', '/domains')
-    await send('GET', '/accounts', undefined, { authorization: 'Bearer wrong-token' })
-    const { data: state } = await get(`/accounts/${id}/state`)
-    await post(`/accounts/${id}/snapshots`, { name: 's' })
-    const answers = [
-      await put(`/accounts/${id}/state`, { ...state, keys: [{ key: 'secret-of-an-import' }] }),
-      await post(`/accounts/${id}/keys`, { key }),
-      await post('/accounts', { api_key: key }),
-      await post(`/accounts/${id}/reset`),
-      await post(`/accounts/${id}/snapshots/s/restore`),
-      await patch(`/accounts/${id}/clock`, { frozen: true }),
-    ]
-    for (const operation of controlApi.operations) {
-      if (operation.method !== 'GET' || operation.id.startsWith('stream')) continue
-      const path = operation.path.replace('{account}', id).replace('{request-id}', 'x')
-      answers.push(await get(path))
-    }
-    const { data: journal } = await get('/requests')
-    for (const { request_id } of journal.requests) answers.push(await get(`/explain/${request_id}`))
-    answers.push(await remove(`/accounts/${id}`))
-    await plane.stop()
-    const files = readdirSync(data)
-      .filter((name) => name.endsWith('.json'))
-      .map((name) => readFileSync(join(data, name), 'utf8'))
-    const places = { answers: answers.map(({ text }) => text), log: log.entries, files }
-    const all = [...secrets, 'secret-of-an-import', 'not-a-key-but-secret', 'wrong-token']
-    for (const [place, texts] of Object.entries(places)) {
-      expect(texts.join('').length).toBeGreaterThan(100)
-      const shown = all.filter((secret) => texts.some((text) => text.includes(secret)))
-      expect(shown, `in the ${place}`).toEqual([])
-    }
-    expect(JSON.stringify(state)).not.toMatch(/"hash"|[0-9a-f]{64}/)
-  })
-})
-
-describe('the page', () => {
-  it.each(['', '/', '?'])('is served at /__admin%s', async (rest) => {
-    const response = await fetch(shared.adminUrl + rest)
-    expect(response.status).toBe(200)
-    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
-    const policy = response.headers.get('content-security-policy') ?? ''
-    expect(policy).toContain("default-src 'none'")
-    expect(policy).toContain("frame-ancestors 'none'")
-    expect(policy).not.toMatch(/script-src[^;]*unsafe/)
-    expect(response.headers.get('referrer-policy')).toBe('no-referrer')
-    expect(response.headers.get('cache-control')).toBe('no-store')
   })
 })

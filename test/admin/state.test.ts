@@ -45,18 +45,6 @@ describe('an exported account', () => {
       expect(refused.body.error.code).toBe('domain_delete_failed')
     },
   )
-
-  it('can be created anew from its state, in which nobody can use the keys', async () => {
-    const { create, get, ask } = shared
-    const { id } = await create({ fixture: { keys: [{ key: 'known-key', label: 'CI', disabled: true }] } })
-    const { data: state } = await get(`/accounts/${id}/state`)
-    expect(state.keys).toEqual([{ label: 'CI', disabled: true, created_at: '2025-12-16T09:30:00Z' }])
-    const copy = await create({ fixture: state })
-    const { data } = await get(`/accounts/${copy.id}/keys`)
-    expect(data.keys[1]).toMatchObject({ label: 'CI', disabled: true, created_at: '2025-12-16T09:30:00Z' })
-    expect((await ask('known-key', 'GET', '/domains')).status).toBe(401)
-    expect((await ask(copy.key, 'GET', '/domains')).status).toBe(200)
-  })
 })
 
 describe('an import', () => {
@@ -73,16 +61,6 @@ describe('an import', () => {
     expect((await ask('joins', 'GET', '/domains')).status).toBe(200)
     expect((await get(`${PATH}/requests`)).data.count).toBe(3)
     expect((await post(`${PATH}/reset`)).data.account).toEqual(before)
-  })
-
-  it('of a clock sets it, also backwards, and one without leaves it as it is', async () => {
-    const { get, put, patch, advance } = await startControlPlane()
-    await put(STATE, { clock: { now: '2020-01-01T00:00:00Z', frozen: true } })
-    expect((await get(`${PATH}/clock`)).data).toEqual({ now: '2020-01-01T00:00:00Z', frozen: true })
-    await patch(`${PATH}/clock`, { frozen: false })
-    await put(STATE, {})
-    advance(HOUR)
-    expect((await get(`${PATH}/clock`)).data).toEqual({ now: '2020-01-01T01:00:00Z', frozen: false })
   })
 })
 
@@ -101,16 +79,6 @@ const STORY = {
 const FIXTURE = { ...STORY, domains: ['shop.example'] } as Fixture
 
 describe('the story of an account', () => {
-  it('is that of its fixture, and none without scenes', async () => {
-    const { create, get } = shared
-    const scenesOf = async (fixture: unknown) => {
-      return (await get(`/accounts/${(await create({ fixture })).id}/scenes`)).data
-    }
-    expect(await scenesOf(FIXTURE)).toEqual(STORY)
-    const { title, description, scenes } = JSON.parse(readFileSync('fixtures/demo.json', 'utf8'))
-    expect(await scenesOf('demo')).toEqual({ title, description, scenes })
-    expect(await scenesOf({ title: 'A title alone' })).toEqual({ title: null, description: null, scenes: [] })
-  })
 
   it('is imported, exported, and stays where a fixture without scenes is imported, until a reset', async () => {
     const { get, put, post } = await startControlPlane({ fixture: 'demo' })

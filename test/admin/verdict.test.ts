@@ -132,17 +132,6 @@ describe('the verdict', () => {
     expect(await verdictOf(service)).toMatchObject({ passed: false, message, requests: 1, judged: 0, violations })
   })
 
-  it('counts a violation whose response a fault has replaced', async () => {
-    const service = await startObserved()
-    await addFault(service, { phase: 'after', respond: { status: 503 } })
-    await service.send('POST', '/domains', { domain: ['a.example'] }).catch(() => {})
-    const first = [
-      { message: 'The field `domain` is not supported.', correction: expect.stringContaining('"domains"') },
-    ]
-    const violations = { count: 1, by_code: { unknown_field: 1 }, first }
-    expect(await verdictOf(service)).toMatchObject({ injected: 1, violations })
-  })
-
   it.each<[what: string, deed: Deed, journal?: number]>([
     ['a request where there is no journal', sends('GET', '/domains'), 0],
     ['the reset of the account', asks('POST', '/accounts/default/reset', { fixture: 'demo', seed: 7 })],
@@ -202,14 +191,6 @@ describe('impolite requests are noted', () => {
     }
     for (const name of ['One', 'Two']) await create(name, { prefer: 'code=internal_error' })
     expect([...statuses].toSorted()).toEqual([200, 429, 500])
-    expect(await kindsOf(service)).toEqual([])
-  })
-
-  it('for each key by itself', async () => {
-    const service = await startObserved()
-    for (const key of ['sandbox_one', 'sandbox_two']) {
-      await service.send('POST', '/domains', { domains: ['a.example'] }, withKey(key))
-    }
     expect(await kindsOf(service)).toEqual([])
   })
 })
