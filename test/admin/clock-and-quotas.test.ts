@@ -1,6 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import type { QuotaReport } from '../../src/admin/reports.ts'
-import { ACCOUNT_EVENTS } from '../../src/faults/kinds.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { DAY, HOUR } from '../support/account.ts'
 import { type ControlPlane, openControlPlane, startControlPlane } from '../support/control-plane.ts'

@@ -1,11 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { readLimits } from '../../src/admin/document.ts'
-import { BACKLOG, EventFeed, type EventReader } from '../../src/admin/event-feed.ts'
+import { EventFeed, type EventReader } from '../../src/admin/event-feed.ts'
 import { loadContract } from '../../src/contract/contract.ts'
 import type { RequestReport } from '../../src/journal/description.ts'
 import { Journal } from '../../src/journal/journal.ts'
 import { withKey } from '../support/account.ts'
-import { controlApi } from '../support/control-plane.ts'
 import { entry } from '../support/entry.ts'
 import { expectEntry, type ObservedService, startObserved } from '../support/observed-service.ts'
 
@@ -144,14 +142,6 @@ describe('a reader of events who takes nothing', () => {
     }
     return { idle, other, seat, record }
   }
-
-  it('goes on where it was when it reads again', async () => {
-    const { idle, seat, record } = await open()
-    record(BACKLOG.events)
-    expect([idle.isCut, idle.count < BACKLOG.events]).toEqual([false, true])
-    while (idle.count < BACKLOG.events) seat?.resume()
-    expect(idle.isCut).toBe(false)
-  })
 
   it.each([
     ['a thousand events', '/', 2_500],

@@ -6,8 +6,6 @@ import { ACCOUNT, withKey } from '../support/account.ts'
 import { addFault } from '../support/control-plane.ts'
 import { type ObservedService, startObserved } from '../support/observed-service.ts'
 import { sendPlanned } from '../support/planned-requests.ts'
-import type { SentHeaders } from '../support/request.ts'
-import { API_KEY } from '../support/service.ts'
 
 // Which rules, choices and corrections belong to a refusal is in test/corpus.
 

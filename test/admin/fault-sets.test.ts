@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { readLimits } from '../../src/admin/document.ts'
@@ -19,8 +19,8 @@ const { faultsPerAccount } = readLimits(controlApi)
 const SLOW_LINE = { description: 'A line', rules: [{ delay_ms: 1 }, { connection: 'reset', times: 1 }] }
 
 /** Writes a file with this content, and returns its path. */
-function fileOf(content: unknown, folder = temporaryFolder()): string {
-  const path = join(folder, 'faults.json')
+function fileOf(content: unknown): string {
+  const path = join(temporaryFolder(), 'faults.json')
   writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
   return path
 }
@@ -49,13 +49,6 @@ describe('The option faults', () => {
     expect(all).toEqual(['two', 'quota-storm', 'quota-storm', 'one', 'one'])
   })
 
-  it('takes a path that has a # in it', async () => {
-    const folder = join(temporaryFolder(), 'c#')
-    mkdirSync(folder)
-    const service = await startService({ faults: [`${fileOf({ one: SLOW_LINE }, folder)}#one`] })
-    expect((await faultsOf(service)).map(({ rule }) => rule)).toEqual(SLOW_LINE.rules)
-  })
-
   it.each([
     [
       'is not there',
@@ -63,7 +56,6 @@ describe('The option faults', () => {
       /^PATH: The fault sets cannot be read \(ENOENT\); give flaky, quota-storm, lossy-writes, slow or the path of a JSON file\.$/,
     ],
     ['is no JSON', '{"one":', /^PATH: This is not valid JSON: .+\.$/],
-    ['is a list', [], /^PATH: The value .+\.$/],
     ['has a set without rules', { one: {} }, /^PATH#\/one(\/rules)?: The value .+\.$/],
     [
       'has a rule that does nothing',
@@ -92,15 +84,6 @@ describe('The option faults', () => {
     const error = await startUnderstudy({ faults: [path] }).catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(FaultSetError)
     expect((error as Error).message.replace(path, 'PATH')).toMatch(message)
-  })
-
-  it('says which sets a file has when it has not the one that is asked for', async () => {
-    const path = fileOf({ one: SLOW_LINE, two: SLOW_LINE })
-    await expect(startUnderstudy({ faults: [`${path}#three`] })).rejects.toThrow(
-      `${path}: There is no fault set three; it has one, two.`,
-    )
-    const empty = fileOf({})
-    await expect(startUnderstudy({ faults: [empty] })).rejects.toThrow(`${empty}: There is no fault set; it has none.`)
   })
 })
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { readLimits } from '../../src/admin/document.ts'
-import { deriveKey } from '../../src/ground/secrets.ts'
 import { controlApi, startControlPlane } from '../support/control-plane.ts'
 
 const PATH = '/accounts/default/keys'

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { readLimits } from '../../src/admin/document.ts'
 import type { RequestReport } from '../../src/journal/description.ts'
-import { withKey } from '../support/account.ts'
 import { addFault, askControl, controlApi, readPages } from '../support/control-plane.ts'
 import { startService, type TestService } from '../support/service.ts'
 
-const { pageDefault, pageLimit, pageBytes } = readLimits(controlApi)
+const { pageLimit, pageBytes } = readLimits(controlApi)
 
 type Fill = (service: TestService, count: number) => Promise<unknown>
 
@@ -59,7 +58,6 @@ describe('A list', () => {
 })
 
 describe('The pages of a journal', () => {
-
   it('count all that match, on each page, and have the newest first', async () => {
     const service = await startService({ enforceQuotas: false })
     for (let number = 1; number <= 9; number++) await service.send(number % 2 === 1 ? 'GET' : 'DELETE', '/domains')

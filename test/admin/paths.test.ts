@@ -41,8 +41,6 @@ describe('a path that the control plane does not have', () => {
   it.each([
     ['GET', '/account', '/__admin/accounts'],
     ['POST', '/faults', '/__admin/accounts/{account}/faults'],
-    ['POST', '/default/faults', '/__admin/accounts/{account}/faults'],
-    ['POST', '/accounts/default/requests/verifi', '/__admin/accounts/{account}/requests/verify'],
     ['GET', '/Verdict', '/__admin/verdict'],
     ['GET', '/health/', '/__admin/health'],
     ['PUT', '/accounts/a/domains/x.example/feature', '/__admin/accounts/{account}/domains/{domain}/features'],
@@ -99,12 +97,6 @@ describe('the address of a view of the dashboard', () => {
     const answer = await open(path, headers)
     expect([answer.status, answer.type]).toEqual([status, 'application/json'])
   })
-
-  it('needs no token, because the page asks for it, and the data at the same path does', async () => {
-    const plane = await startControlPlane({ adminToken: 'token-of-the-test' })
-    expect((await open('/accounts/default/requests', BROWSER, plane)).status).toBe(200)
-    expect((await open('/accounts/default/requests', {}, plane)).status).toBe(401)
-  })
 })
 
 describe('the address of the server in what it tells', () => {
@@ -137,11 +129,6 @@ describe('the address of the server in what it tells', () => {
     ...['$(id)', '`id`', 'a;id', 'a&b', 'a|b', '$HOME', 'a*', '[::1', '[a]', '{a,b}'],
   ])('is that at which it listens, for the Host %s', (host) => {
     expect(urlsFor({ host }, OWN)).toBe(OWN)
-  })
-
-  it('is that of a Host for the service only if it answers to it', () => {
-    const adminUrl = 'http://10.0.2.2:4010/__admin'
-    expect(urlsFor({ host: '10.0.2.2:4010' }, OWN, () => false)).toEqual({ ...OWN, adminUrl })
   })
 
   it.each([

@@ -1,12 +1,11 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { ACCOUNT, DISABLED_KEY, withKey } from '../support/account.ts'
-import { contractWith } from '../support/alternatives.ts'
 import { addFault, askControl, journalOf } from '../support/control-plane.ts'
 import { startObserved } from '../support/observed-service.ts'
 import type { SentHeaders } from '../support/request.ts'
 import { sends } from '../support/rows.ts'
 import { API_KEY, openService, type TestService } from '../support/service.ts'
-import { AUTHORIZED, CLOSE, Connection, JSON_BODY, requestBytes } from '../support/wire.ts'
+import { CLOSE, requestBytes } from '../support/wire.ts'
 
 const KEY_ID = 'key_TestKey1'
 const KEYLESS = { authorization: null }
@@ -177,4 +176,3 @@ describe('the journal of an account', () => {
     expect(headers['date']).toBe('Thu, 15 Jan 2026 09:30:00 GMT')
   })
 })
-

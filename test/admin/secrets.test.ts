@@ -137,17 +137,6 @@ describe('the secret of a key is hidden in the bodies of its account', () => {
   })
 })
 
-it('A request of no account shows neither the key of an account nor the token of the control plane', async () => {
-  const token = 'a-token-for-the-control-plane'
-  const service = await startObserved({ adminToken: token, apiKey: SECRET })
-  const paths = [`/domains/${SECRET}`, `/${token}`, `/nothing?x=${token}`, `/${encodeURIComponent('sandbox_a b')}`]
-  const headers = { authorization: null, 'x-note': `a ${SECRET}` }
-  for (const path of paths) await service.send('GET', path, undefined, headers)
-  const { text, data } = await askControl(service, 'GET', '/requests', undefined, { authorization: `Bearer ${token}` })
-  expect(data.count).toBe(4)
-  for (const secret of ['northern', 'a-token', 'sandbox']) expect(text).not.toContain(secret)
-})
-
 it('A secret stands in no answer but the one that gives it, in no log and in no file', async () => {
   const data = temporaryFolder()
   const logged: string[] = []

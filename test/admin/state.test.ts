@@ -8,7 +8,6 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const PATH = '/accounts/default'
 const STATE = `${PATH}/state`
-const HOUR = 3_600_000
 
 /** A server for tests that change only accounts of their own. */
 const shared = await openControlPlane()
@@ -79,7 +78,6 @@ const STORY = {
 const FIXTURE = { ...STORY, domains: ['shop.example'] } as Fixture
 
 describe('the story of an account', () => {
-
   it('is imported, exported, and stays where a fixture without scenes is imported, until a reset', async () => {
     const { get, put, post } = await startControlPlane({ fixture: 'demo' })
     const scenes = async () => (await get(`${PATH}/scenes`)).data

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { VerdictReport } from '../../src/admin/reports.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { withKey } from '../support/account.ts'
-import { addFault, askControl, type Served } from '../support/control-plane.ts'
+import { askControl, type Served } from '../support/control-plane.ts'
 import { type ObservedService, startObserved } from '../support/observed-service.ts'
 import { type SentHeaders, sendRequest } from '../support/request.ts'
 import { asks, sends } from '../support/rows.ts'
@@ -108,16 +108,6 @@ describe('the verdict', () => {
     expect(await verdictOf(service)).toMatchObject({ passed: false, requests: 1, violations })
   })
 
-  it.each([
-    ['a group that is unknown', sends('GET', '/domaingroups?id=00000000'), 404],
-    ['a domain that is not monitored', sends('POST', '/domaingroups', { name: 'x', domains: ['b.example'] }), 400],
-    ['a domain that cannot be removed', sends('DELETE', '/domains', { domains: ['b.example'] }), 409],
-  ])('counts %s as no violation, because another account could accept the request', async (_, send, status) => {
-    const service = await startObserved()
-    expect((await send(service)).status).toBe(status)
-    expect(await verdictOf(service)).toMatchObject({ passed: true, violations: { count: 0 } })
-  })
-
   it.each<[status: number, why: string, prepare: Deed, key?: string]>([
     [401, 'for its key', async () => {}, 'wrong'],
     [429, 'for its quota', asks('PATCH', '/accounts/default/quotas', { bucket: 'domains', remaining: 0 })],
@@ -153,14 +143,6 @@ describe('the verdict', () => {
     expect([status, data.correction.curl]).toEqual([200, violations.first[0]?.correction])
     expect(data.exchange.request.body).toBe('{"domain":["a.example"]}')
   })
-
-  it('starts again when it is cleared', async () => {
-    const service = await startViolated()
-    expect((await service.ask('DELETE', '/verdict')).status).toBe(200)
-    expect(await verdictOf(service)).toMatchObject({ passed: false, requests: 0, violations: { count: 0, first: [] } })
-    await service.get('/domains')
-    expect(await verdictOf(service)).toMatchObject({ passed: true, requests: 1 })
-  })
 })
 
 describe('impolite requests are noted', () => {
@@ -176,21 +158,5 @@ describe('impolite requests are noted', () => {
     expect(await kindsOf(service)).toEqual([])
     await service.get('/dmarc')
     expect(await verdictOf(service)).toMatchObject({ passed: true, politeness: [{ kind: 'repeated-read' }] })
-  })
-
-  it('but not among writes of which nobody has read the body', async () => {
-    const service = await startObserved({ faults: ['quota-storm'] })
-    const statuses = new Set<number>()
-    const create = async (name: string, headers = {}) => {
-      statuses.add((await service.send('POST', '/domaingroups', { name }, headers)).status)
-    }
-    for (let count = 0; count < 20; count++) {
-      await create(`Group ${count}`)
-      // After the reset of any quota.
-      await service.ask('PATCH', '/accounts/default/clock', { advance: 'PT2H' })
-    }
-    for (const name of ['One', 'Two']) await create(name, { prefer: 'code=internal_error' })
-    expect([...statuses].toSorted()).toEqual([200, 429, 500])
-    expect(await kindsOf(service)).toEqual([])
   })
 })

@@ -165,7 +165,9 @@ describe('a condition that no request can meet is refused', () => {
   it.each(MISTAKES)('%j in the lists, and in a verification, which would pass with a count of 0', async (...row) => {
     const [match, message] = row
     const refused = [400, 'invalid_value', expect.stringMatching(message)]
-    const query = new URLSearchParams(Object.entries(match).map(([name, value]) => [name, String(value)]))
+    const query = new URLSearchParams(
+      Object.entries(match).map(([name, value]): [string, string] => [name, String(value)]),
+    )
     for (const path of ['/requests', '/accounts/default/requests']) {
       const { status, error } = await askControl(shared, 'GET', `${path}?${query}`)
       expect([status, error?.code, error?.message], path).toEqual(refused)

@@ -21,7 +21,6 @@ function idOf({ headers }: { headers: Record<string, string | undefined> }): str
 }
 
 describe('a snapshot', () => {
-
   it('has a name, which is taken until it is deleted or replaced', async () => {
     const { post, get, delete: remove } = await startControlPlane()
     for (const name of ['a', 'A.b_c~d-9', 'x'.repeat(100), '__proto__'])
