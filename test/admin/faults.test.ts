@@ -1,7 +1,10 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { readLimits } from '../../src/admin/document.ts'
 import { addFault, askControl, controlApi, faultsOf } from '../support/control-plane.ts'
 import { openService, startService } from '../support/service.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const { faultsPerAccount, answerLimit } = readLimits(controlApi)
 const LIMITED = { respond: { error: 'rate_limited' } }
@@ -185,9 +188,10 @@ it.each([
 })
 
 it('The rules of an account are as many as may be and no more, and the service answers on', async () => {
-  const service = await startService({ enforceQuotas: false })
   const rule = { respond: { status: 500 }, probability: 0 }
-  for (let count = 0; count < faultsPerAccount; count++) await addFault(service, rule)
+  const file = join(temporaryFolder(), 'faults.json')
+  writeFileSync(file, JSON.stringify({ many: { rules: Array(faultsPerAccount).fill(rule) } }))
+  const service = await startService({ faults: [file], enforceQuotas: false })
   const refusal = await askControl(service, 'POST', '/accounts/default/faults', rule)
   const message = `There are already ${faultsPerAccount} fault rules, which is the limit.`
   expect([refusal.status, refusal.error.code, refusal.error.message]).toEqual([409, 'too_many', message])

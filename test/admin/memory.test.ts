@@ -27,25 +27,6 @@ it('Where the memory for accounts is used up, the control plane answers 507, say
   expect((await askControl(service, 'GET', '/accounts')).data.accounts).toMatchObject([{ id: 'default', domains: 0 }])
 })
 
-it('An account without room still reads and removes, and others still change', async () => {
-  const service = await startService(LIMITED)
-  await askControl(service, 'PUT', '/accounts/default/state', { domains: LARGE.domains.slice(0, 9_000) })
-  const add = (count: number, headers = {}) => {
-    const domains = Array.from({ length: 50 }, (_, index) => `more-${count + index}.example`)
-    return service.send('POST', '/domains', { domains }, headers)
-  }
-  let added = 0
-  while ((await add(added)).status === 200) added += 50
-  const refused = await add(added)
-  expect([refused.status, refused.body.error.code]).toEqual([500, 'internal_error'])
-  const { data } = await askControl(service, 'GET', `/explain/${refused.headers['x-request-id']}`)
-  expect(data.summary).toMatch(/^The stand-in itself failed, .* The account "default" would need 0 MiB more: it holds/)
-  expect((await service.send('GET', '/domains')).body.data.domains).toHaveLength(9_000 + added)
-  expect((await add(0, { authorization: 'Bearer sandbox_other' })).status).toBe(200)
-  expect((await service.send('DELETE', '/domains', { domains: LARGE.domains.slice(0, 1_000) })).status).toBe(200)
-  expect((await add(added)).status).toBe(200)
-})
-
 it('A start with kept accounts that do not fit is refused with one line', async () => {
   const data = temporaryFolder()
   const fixture = { domains: LARGE.domains.flatMap((name) => [name, `other-${name}`]) }

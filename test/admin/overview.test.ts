@@ -42,7 +42,7 @@ describe('the overview of an account', () => {
     await fc.assert(
       fc.asyncProperty(domains, fc.nat(1000), async (domains, seed) => {
         await askControl(service, 'POST', '/accounts/default/reset', { fixture: { domains }, seed, now: NOW })
-        const { days, policies, testing, ...overview } = await overviewOf(service, '?days=40')
+        const { days, policies, testing, ...overview } = await overviewOf(service, '?days=20')
         const records = await recordsOf(service)
         expect(orZero(overview)).toMatchObject({ ...sumsOf(records), domains: domains.length, period_days: 30 })
         expect(testing).toBe(records.filter((record) => record.testing === 'y').length)
@@ -55,7 +55,7 @@ describe('the overview of an account', () => {
           data.days.map(({ date, records }: DailyRecords) => ({ date, ...sumsOf(records) })),
         )
       }),
-      { seed: 3, numRuns: 5 },
+      { seed: 3, numRuns: 3 },
     )
   })
 
@@ -75,16 +75,6 @@ describe('the overview of an account', () => {
         "low fjordlight-old.test: No DMARC record: any sender can use its name, and receivers report nothing about it.",
       ]
     `)
-  })
-
-  it('of 10,000 domains has fewer days, and names 20 of those that need attention', async () => {
-    const domains = Array.from({ length: 10_000 }, (_, index) => `d${index}.example`)
-    const { attention, attention_count, days, days_omitted } = await overviewOf(
-      await startService({ fixture: { domains } }),
-      '?days=200',
-    )
-    expect([attention.length, days.length, days_omitted]).toEqual([20, 100, 100])
-    expect(attention_count).toBeGreaterThan(20)
   })
 
   it.each<[what: string, messages: number | null, domains: FixtureDomain[]]>([

@@ -81,12 +81,6 @@ describe('the address of a view of the dashboard', () => {
   const JAVA = 'text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2'
   it.each([
     ['any other client gets data there', '/accounts/default/requests', { accept: '*/*' }, 200],
-    [
-      'a program that also accepts HTML gets data',
-      '/accounts/default/requests',
-      { accept: '*/*, text/html;q=0.1' },
-      200,
-    ],
     ['the HTTP client of Java gets data', '/accounts/default/requests', { accept: JAVA }, 200],
     ['a client that refuses HTML gets data', '/accounts/default/requests', { accept: 'text/html;q=0, */*' }, 200],
     ['any other client gets no page', '/accounts/default/requests/some-id', {}, 404],

@@ -165,6 +165,6 @@ it('What an account was is shown and brought back for each request, and the same
         expect(done?.answer).toEqual(told.find(({ index }) => index === target.index + offset)?.answer)
       }
     }),
-    { seed: 20260115, numRuns: 6 },
+    { seed: 20260115, numRuns: 4 },
   )
 })
