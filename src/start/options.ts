@@ -1,4 +1,4 @@
-// Written by test/start/options.test.ts from option-table.ts and test-options.ts; change it there.
+// What option-table.ts and test-options.ts say, as types: a test compares them.
 import type { Plan } from '../contract/names.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import type { Clock } from '../ground/clock.ts'

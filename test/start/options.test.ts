@@ -1,43 +1,30 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { readyMadeSets } from '../../src/admin/fault-sets.ts'
 import { OptionError, type ServerOptions, startUnderstudy, systemClock } from '../../src/index.ts'
-import { flagsOf, type Option, readDuration, readTexts, type Values } from '../../src/start/option.ts'
+import { flagsOf, libraryHelpOf, type Option, readDuration, readTexts, type Values } from '../../src/start/option.ts'
 import { COMMAND_LINE_OPTIONS, completeOptions, LIBRARY_OPTIONS } from '../../src/start/option-table.ts'
+import { TEST_OPTIONS } from '../../src/start/test-options.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
-import { writeInterface } from './interface.ts'
-
-const rows = Object.entries<Option<unknown>>({ ...LIBRARY_OPTIONS, ...COMMAND_LINE_OPTIONS })
 
 describe('the table of options', () => {
-  it('is what the interface of the library says, comments included', async () => {
-    // `npx vitest run test/start/options -u` writes the file.
-    await expect(writeInterface()).toMatchFileSnapshot('../../src/start/options.ts')
-  })
-
   it('has the types that the interface of the library has', () => {
     type Required = { [Name in keyof ServerOptions]-?: NonNullable<ServerOptions[Name]> }
     type Fields = { [Name in keyof Values<typeof LIBRARY_OPTIONS>]: NonNullable<Values<typeof LIBRARY_OPTIONS>[Name]> }
     expectTypeOf<Fields>().toEqualTypeOf<Required>()
   })
 
-  it('names every ready-made fault set', async () => {
-    const names = readyMadeSets().map(({ name }) => name)
-    expect(LIBRARY_OPTIONS.faults.help).toContain(` ${names.join(', ')}, or `)
-  })
-
-  it.each(rows)('has for %s a help of at most two sentences, and a default of its kind', (_, option) => {
-    for (const words of [option.help, option.flagHelp ?? option.help]) {
-      expect(words).toMatch(/^[A-Z][^\n`]*\.$/)
-      expect(words.match(/[.?!]( |$)/g)?.length).toBeLessThanOrEqual(2)
+  it('has the words that the comments of the interface have', () => {
+    const source = readFileSync('src/start/options.ts', 'utf8')
+    const comments = source.replaceAll(/\n +\* /g, ' ').replaceAll(/\s+/g, ' ')
+    for (const [name, option] of Object.entries<Option<unknown>>({ ...LIBRARY_OPTIONS, ...TEST_OPTIONS })) {
+      expect(comments).toContain(`/** ${libraryHelpOf(option)} */ ${name}?: ${option.kind.type} | undefined`)
     }
-    for (const value of [option.default, option.commandLineDefault]) {
-      if (value !== undefined) expect(option.kind.fits(value)).toBe(true)
-    }
-    expect(option.kind.remedy).toMatch(/^must be /)
   })
 
   it('has no flag twice', () => {
-    const flags = rows.flatMap(([name, option]) => flagsOf(name, option))
+    const flags = Object.entries<Option<unknown>>({ ...LIBRARY_OPTIONS, ...COMMAND_LINE_OPTIONS }).flatMap(
+      ([name, option]) => flagsOf(name, option),
+    )
     expect(flags).toEqual([...new Set(flags)])
   })
 })
@@ -83,34 +70,24 @@ describe('a text means', () => {
   it.each<[name: keyof typeof COMMAND_LINE_OPTIONS, written: string[], result: object]>([
     ['port', ['0080'], { value: 80 }],
     ['port', ['+80'], { wrong: '+80' }],
-    ['port', [''], { wrong: '' }],
     ['port', ['1e3'], { wrong: '1e3' }],
     ['durability', ['fsync'], { value: 'fsync' }],
-    ['durability', ['Fsync'], { wrong: 'Fsync' }],
     ['frozen', ['1'], { value: true }],
-    ['frozen', ['true'], { value: true }],
     ['frozen', ['0'], { value: false }],
-    ['frozen', ['false'], { value: false }],
     ['frozen', [''], { value: false }],
     ['frozen', ['yes'], { wrong: 'yes' }],
     ['admin', ['true'], { value: false }],
-    ['admin', ['false'], { value: true }],
-    ['admin', ['maybe'], { wrong: 'maybe' }],
     ['faults', ['slow', 'a.json#b'], { value: ['slow', 'a.json#b'] }],
     ['faults', ['slow', '', 'flaky'], { wrong: '' }],
     ['adminToken', ['two words'], { wrong: 'two words' }],
     ['now', ['2026-01-15T10:00:00+01:00'], { value: '2026-01-15T10:00:00+01:00' }],
     ['sandboxIdle', ['90s'], { value: '90s' }],
     ['sandboxIdle', ['1 h'], { wrong: '1 h' }],
-    ['sandboxIdle', ['1.5h'], { wrong: '1.5h' }],
     ['sandboxIdle', ['-1'], { wrong: '-1' }],
-    ['sandboxIdle', [''], { wrong: '' }],
-    ['sandboxKeys', ['true'], { value: true }],
     ['store', ['valkey://cache.example'], { value: 'valkey://cache.example' }],
     ['store', ['http://cache.example'], { wrong: 'http://cache.example' }],
     ['storePrefix', ['team:one'], { value: 'team:one' }],
     ['storePrefix', ['team{1}'], { wrong: 'team{1}' }],
-    ['storePrefix', ['a*'], { wrong: 'a*' }],
     ['storePrefix', ['x'.repeat(65)], { wrong: 'x'.repeat(65) }],
     ['fixture', ['shop.json'], { value: 'shop.json' }],
     ['fixture', [''], { wrong: '' }],
@@ -199,52 +176,24 @@ it.each<[ServerOptions, message: string]>([
 
 describe('an object of the user', () => {
   const log = ['info', 'warn', 'error']
-  const store = [
-    ...[
-      'list',
-      'find',
-      'newId',
-      'hasRoom',
-      'create',
-      'read',
-      'update',
-      'replace',
-      'delete',
-      'enter',
-      'refund',
-      'count',
-    ],
-    ...['take', 'list', 'read', 'delete', 'keyHashes'].map((name) => `snapshots.${name}`),
-    'close',
-  ]
-  const missing = [
-    ...store.map((method): [string, string, string[]] => ['store', method, store]),
-    ...log.map((method): [string, string, string[]] => ['log', method, log]),
-  ]
+  const methods = Object.fromEntries(log.map((name) => [name, () => {}]))
 
-  /** An object with methods of these names; a name with a dot is that of a method of an object in it. */
-  function objectOf(names: readonly string[]): object {
-    const made: Record<string, unknown> = {}
-    for (const [name = '', inner] of names.map((each) => each.split('.'))) {
-      made[name] = inner === undefined ? () => {} : { ...Object(made[name]), [inner]: () => {} }
-    }
-    return made
-  }
-
-  it.each(missing)('as %s is refused without the method %s', async (option, method, names) => {
-    expect(completeOptions({ [option]: objectOf(names) })).toBeDefined()
-    const error = await refusalOf({ [option]: objectOf(names.filter((name) => name !== method)) })
-    expect(error.remedy).toBe(`must be an object with the methods ${names.join(', ')}`)
+  it.each(log)('as log is refused without the method %s', async (method) => {
+    expect(completeOptions({ log: methods as never })).toBeDefined()
+    const error = await refusalOf({ log: { ...methods, [method]: undefined } })
+    expect(error.remedy).toBe(`must be an object with the methods ${log.join(', ')}`)
   })
 
-  it('may have its methods from a class', () => {
-    expect(completeOptions({ store: openMemoryStore() }).store).toBeDefined()
+  it('as store may have its methods from a class, and is refused without one', async () => {
+    const store = openMemoryStore()
+    expect(completeOptions({ store }).store).toBeDefined()
+    const without = Object.assign(Object.create(store), { read: undefined })
+    expect((await refusalOf({ store: without })).remedy).toMatch(/^must be an object with the methods list, .*close$/)
   })
 
   it.each<[what: string, clock: unknown]>([
     ['a function that returns a Date', () => new Date(0)],
     ['a function that returns no time', () => Number.NaN],
-    ['a function that returns nothing', () => undefined],
   ])('as clock is refused when it is %s', async (_, clock) => {
     const message = /^clock .+: must be a function that returns milliseconds as a number\.$/
     await expect(startUnderstudy({ clock } as ServerOptions)).rejects.toThrow(message)

@@ -1,13 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { createServer, connect as openSocket } from 'node:net'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { SILENT } from '../../src/http/log.ts'
-import { readLibrary } from '../../src/redis/library.ts'
 import { FORMAT } from '../../src/redis/membership.ts'
-import { SENT } from '../../src/redis/server-check.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
-import { nameStore } from '../../src/start/store-failure.ts'
 import { StoreError } from '../../src/store/store-error.ts'
 import { askControl, type Served } from '../support/control-plane.ts'
 import { listenOn, tlsBefore } from '../support/listening.ts'
@@ -26,8 +19,6 @@ import { sendRequest } from '../support/request.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const PASSWORD = 'Sesame-77-Open'
-const WAITED = 'The store has not answered yet; the start waits for it a little longer.'
-const SOURCE = fileURLToPath(new URL('../../src/', import.meta.url))
 
 /** `patience`: by what the times are multiplied that a step of the store may take. */
 async function start(options: ServerOptions, patience = PATIENCE) {
@@ -46,96 +37,6 @@ async function refusalOf(options: ServerOptions, patience?: number): Promise<str
   return message
 }
 
-describe('a store that cannot be reached', () => {
-  it('is named with a remedy where the library gives up first', () => {
-    const late = new StoreError('unavailable', 'The store cannot be reached: Connection timeout')
-    expect(nameStore(late, 'redis://db.example', { kind: 'tcp', port: 6379 })).toMatchObject({
-      message: expect.stringMatching(/timeout; is it Redis or Valkey\? If it speaks TLS, write rediss:\/\/$/),
-    })
-  })
-
-  const WHO = /cannot be reached: .+; is it Redis or Valkey\?/
-
-  it.each([
-    [
-      `redis://app:${PASSWORD}@127.0.0.1:1/3`,
-      /^The store redis:\/\/127\.0\.0\.1:1\/3 cannot be reached: connect ECONNREFUSED 127\.0\.0\.1:1; is it running there\?$/,
-    ],
-    [
-      'unix:/no/redis.sock',
-      /^The store unix:\/no\/redis\.sock cannot be reached: connect ENOENT \/no\/redis\.sock; is it running there\?$/,
-    ],
-    [
-      'redis://nowhere.invalid',
-      /^The store redis:\/\/nowhere\.invalid:6379\/0 cannot be reached: .+; check the name of the host$/,
-    ],
-  ])('is named with the reason: %s', async (store, message) => {
-    expect(await refusalOf({ store })).toMatch(message)
-  })
-
-  it.each<[what: string, answer: string | Buffer | undefined, message: RegExp]>([
-    ['nothing', '', /has not answered within 900 ms; is it Redis or Valkey\? If it speaks TLS, write rediss:\/\/$/],
-    ['another protocol', 'HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n', WHO],
-    ['bytes of any kind', Buffer.from([0, 255, 13, 10, 42, 13, 10]), WHO],
-    ['an end at once', undefined, WHO],
-  ])('is named where it answers with %s', async (_, answer, message) => {
-    const server = createServer((socket) => {
-      if (answer === undefined) socket.destroy()
-      else socket.write(answer)
-    })
-    const said: string[] = []
-    const log = { ...SILENT, info: (_: object, message: string) => void said.push(message) }
-    const store = `redis://127.0.0.1:${await listenOn(server)}`
-    expect(await refusalOf({ store, log }, 0.3)).toMatch(message)
-    if (answer === '') expect(said).toEqual([WAITED])
-  })
-})
-
-describe('the rights that a start asks for', () => {
-  it('are those of every command that is sent', () => {
-    const folders = ['redis', 'start']
-    const sent = folders.flatMap((folder) =>
-      readdirSync(SOURCE + folder)
-        .filter((name) => name.endsWith('.ts'))
-        .flatMap((name) => [
-          ...readFileSync(`${SOURCE}${folder}/${name}`, 'utf8').matchAll(/(?:send\(|= )\['([A-Z]{3,})'/g),
-        ])
-        .map(([, command = '']) => command.toLowerCase()),
-    )
-    expect(sent.length).toBeGreaterThan(8)
-    // Only a node of a cluster is asked for its cluster, and a refusal of that says what is missing.
-    expect([...new Set(sent)].filter((command) => !SENT.includes(command))).toEqual(['cluster'])
-  })
-})
-
-describe.skipIf(!HAS_REDIS)('a store that is slow to accept the second connection of a server', () => {
-  it('is waited for, and the start says so once', async () => {
-    const { url, port } = await sharedRedis()
-    const kept = { storePrefix: freshPrefix(), apiKey: 'a-key' }
-    const first = await start({ ...kept, store: url })
-    await sendRequest('GET', `${first.baseUrl}/domains`, undefined, { authorization: 'Bearer a-key' })
-    await first.stop()
-    let connections = 0
-    let letThrough = () => {}
-    const server = createServer((socket) => {
-      const redis = openSocket(port, '127.0.0.1')
-      for (const each of [socket, redis]) each.on('error', () => socket.destroy())
-      redis.pipe(socket)
-      if (++connections === 2) letThrough = () => void socket.pipe(redis)
-      else socket.pipe(redis)
-    })
-    const said: string[] = []
-    const info = (_: object, message: string) => {
-      said.push(message)
-      if (message === WAITED) letThrough()
-    }
-    const store = `redis://127.0.0.1:${await listenOn(server)}`
-    const second = await start({ ...kept, store, log: { ...SILENT, info } }, 1)
-    expect(await second.requests.list()).toHaveLength(1)
-    expect(said.filter((message) => message === WAITED)).toEqual([WAITED])
-  })
-})
-
 describe.skipIf(!HAS_REDIS)('a store with which no server can work', () => {
   let redis: RedisServer
   beforeAll(async () => {
@@ -150,8 +51,6 @@ describe.skipIf(!HAS_REDIS)('a store with which no server can work', () => {
   it.each<[what: string, user: string, message: RegExp, rest?: string]>([
     ['asks for a password', '', /\d\/0 asks for a password \(NOAUTH .+\); write redis:\/\/USER:PASSWORD@HOST$/],
     ['refuses the password', `:${PASSWORD}x@`, REFUSED],
-    ['refuses the user', `somebody:${PASSWORD}@`, REFUSED],
-    ['refuses a user without a password', 'default@', REFUSED],
     [
       'has no such database',
       `:${PASSWORD}@`,
@@ -166,10 +65,8 @@ describe.skipIf(!HAS_REDIS)('a store with which no server can work', () => {
 
   it.each<[rights: string[], problem: string | RegExp]>([
     [['-hset', '-xadd', '-zadd'], `${MISSING} ~PREFIX:* and +hset +xadd +zadd`],
-    [['-function|load'], `${MISSING} ~PREFIX:* and +function|load`],
     [['resetkeys', '~other:*'], `${MISSING} ~PREFIX:*`],
     [['-time'], /permit its user a command that is needed \(NOPERM .+ 'time' .+\); give it \+@connection \+time$/],
-    [['-client'], /permit its user a command that is needed \(NOPERM .+ 'client.+\); give it \+@connection \+time$/],
   ])('does not permit its user what is needed: %j', async (rights, problem) => {
     const prefix = freshPrefix()
     await redis.command('ACL', 'SETUSER', prefix, 'reset', 'on', `>${PASSWORD}`, '~*', '+@all', ...rights)
@@ -231,45 +128,6 @@ describe.skipIf(!HAS_REDIS)('a store that others use, or have used', () => {
     for (const server of servers) expect(await idsOf(server)).toEqual(['default'])
   })
 
-  it('loses the functions of former versions once no server uses it, and keeps those of others', async () => {
-    const redis = await startRedis()
-    const load = (name: string) => {
-      const code = `redis.register_function('f_${name}', function() return 1 end)`
-      return redis.command('FUNCTION', 'LOAD', `#!lua name=${name}\n${code}`)
-    }
-    const names = async () => {
-      const listed = (await redis.command('FUNCTION', 'LIST')) as unknown as readonly (readonly [string, string])[]
-      return listed.map(([, name]) => name).toSorted()
-    }
-    for (const name of ['dmarc_understudy_former', 'other']) await load(name)
-    await start({ store: redis.url })
-    const own = readLibrary().name
-    expect(await names()).toEqual([own, 'other'].toSorted())
-    // While a server takes part, it may be of that version.
-    await load('dmarc_understudy_former')
-    await start({ store: redis.url })
-    expect(await names()).toEqual([own, 'dmarc_understudy_former', 'other'].toSorted())
-  })
-
-  it('is used also where a second connection comes late, and there are requests to be read', async () => {
-    const { port } = await sharedRedis()
-    const storePrefix = freshPrefix()
-    const first = await start({ store: `redis://127.0.0.1:${port}`, storePrefix, apiKey: 'a-key' })
-    await fetch(`${first.baseUrl}/domains`, { headers: { authorization: 'Bearer a-key' } })
-    await first.stop()
-    let connections = 0
-    const slow = createServer((client) => {
-      // So many attempts take longer than one step of the store may take.
-      if (++connections > 1 && connections < 8) return void client.destroy()
-      const inner = openSocket(port, '127.0.0.1')
-      for (const socket of [client, inner]) socket.on('error', () => {})
-      client.pipe(inner).pipe(client)
-    })
-    const service = await start({ store: `redis://127.0.0.1:${await listenOn(slow)}`, storePrefix }, 1)
-    expect(await service.requests.list()).toHaveLength(1)
-    expect(connections).toBeGreaterThanOrEqual(8)
-  })
-
   it('is refused to those who serve another contract, with what differs', async () => {
     const where = await shared()
     await start({ ...where, ...withUnderscores('accepted') })
@@ -298,19 +156,6 @@ describe.skipIf(!HAS_REDIS)('a store that others use, or have used', () => {
     await start({ ...where, ...withUnderscores('accepted') })
   })
 
-  it('is served by those who find every account valid, where the marker was lost that names the contract', async () => {
-    const { command } = await sharedRedis()
-    const where = await shared()
-    const first = await start({ ...where, ...withUnderscores('accepted') })
-    await first.account?.domains.add(['_two.example'])
-    await first.stop()
-    await command('DEL', `${where.storePrefix}:{all}:marker`)
-    expect(await refusalOf({ ...where, ...withUnderscores('refused') })).toMatch(
-      /has lost the key \S+:\{all\}:marker, .+, and the account default cannot be served here: .+; start with those, or /,
-    )
-    expect(await idsOf(await start({ ...where, ...withUnderscores('accepted') }))).toEqual(['default'])
-  })
-
   it('is not read in another format, and not by those who would not know it', async () => {
     const { command } = await sharedRedis()
     const where = await shared()
@@ -337,25 +182,13 @@ describe.skipIf(!HAS_REDIS)('a store that others use, or have used', () => {
     expect(log.warnings).toEqual([{ options: [seed] }, { options: [seed, quotas] }])
   })
 
-  it('takes over the options of whoever comes first', async () => {
-    const where = await shared()
-    const log = recordingLog()
-    await (await start({ ...where, enforceQuotas: false, log })).stop()
-    await start({ ...where, log })
-    await start({ ...where, log })
-    expect(log.warnings).toEqual([])
-  })
-
-  it.each([
-    ['allkeys-lru', '0', 'once maxmemory is set'],
-    ['volatile-ttl', '100mb', 'when its memory is full'],
-  ])('warns of a server that evicts: %s', async (policy, maxmemory, when) => {
-    const redis = await startRedis({ 'maxmemory-policy': policy, maxmemory })
+  it('warns of a server that evicts', async () => {
+    const redis = await startRedis({ 'maxmemory-policy': 'volatile-ttl', maxmemory: '100mb' })
     const said: string[] = []
     const log = { ...recordingLog(), warn: (_: object, message: string) => void said.push(message) }
     await start({ store: redis.url, log })
     expect(said).toEqual([
-      `The setting maxmemory-policy of the store is ${policy}, so it deletes accounts ${when}; set it to noeviction.`,
+      'The setting maxmemory-policy of the store is volatile-ttl, so it deletes accounts when its memory is full; set it to noeviction.',
     ])
   })
 })

@@ -1,12 +1,9 @@
-import { mkdirSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { readLibrary } from '../../src/redis/library.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import type { Understudy } from '../../src/start/server.ts'
 import { atOnce, range } from '../support/at-once.ts'
 import { askControl, type ControlResponse } from '../support/control-plane.ts'
-import { type Choice, type CuttingProxy, startCuttingProxy } from '../support/cutting-proxy.ts'
+import { type CuttingProxy, startCuttingProxy } from '../support/cutting-proxy.ts'
 import {
   freshPrefix,
   HAS_REDIS,
@@ -18,7 +15,6 @@ import {
 import { startPatient } from '../support/replicas.ts'
 import { type Received, sendRequest } from '../support/request.ts'
 import { expectLawful } from '../support/service.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const KEY = 'the-key-of-default'
 /** By what the times are multiplied that a step of the store may take: long while it answers, short while it is away. */
@@ -100,8 +96,6 @@ interface Trouble {
 }
 
 const NOTHING = [500, 500, 503, 503] as const
-const SPIN = `#!lua name=spin
-redis.register_function('spin', function() while true do end end)`
 
 const TROUBLES: Readonly<Record<string, Trouble>> = {
   'is killed, and is there again with its data': {
@@ -110,15 +104,6 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
     reason: /^The (connection to the store was lost|store cannot be reached: .*ECONN)/,
     answers: NOTHING,
     end: ({ redis }) => redis.restart(),
-  },
-  'is killed, and is there again without data': {
-    begin: ({ redis }) => redis.kill(),
-    reason: /^The (connection to the store was lost|store cannot be reached: .*ECONN)/,
-    answers: NOTHING,
-    end: ({ redis }) => redis.restart(),
-    domains: [],
-    // The second server may find what the first one has made again.
-    said: /^The store was (emptied or )?replaced/,
   },
   'is stopped, and continues': {
     begin: async ({ redis }) => redis.pause(),
@@ -132,16 +117,6 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
     answers: [200, 500, 200, 507],
     end: ({ redis }) => redis.command('CONFIG', 'SET', 'maxmemory', '0'),
     said: /^The store has (no )?memory (left|again)|^Requests are in no journal /,
-  },
-  'has neither memory nor functions': {
-    async begin({ redis }) {
-      await redis.command('CONFIG', 'SET', 'maxmemory', '1mb')
-      await redis.command('FUNCTION', 'FLUSH')
-    },
-    reason: /has no memory left: .+ maxmemory/,
-    hasJournal: true,
-    answers: NOTHING,
-    end: ({ redis }) => redis.command('CONFIG', 'SET', 'maxmemory', '0'),
   },
   'loses its functions and scripts': {
     async begin({ redis }) {
@@ -157,22 +132,6 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
     reason: /read-only replica/,
     answers: NOTHING,
     end: ({ redis }) => redis.command('REPLICAOF', 'NO', 'ONE'),
-  },
-  'has too few replicas': {
-    begin: ({ redis }) => redis.command('CONFIG', 'SET', 'min-replicas-to-write', '1'),
-    reason: /too few replicas/,
-    answers: NOTHING,
-    end: ({ redis }) => redis.command('CONFIG', 'SET', 'min-replicas-to-write', '0'),
-  },
-  'is busy with a function of somebody else': {
-    redis: { 'busy-reply-threshold': '20' },
-    async begin({ redis }) {
-      await redis.command('FUNCTION', 'LOAD', SPIN)
-      void redis.command('FCALL', 'spin', '0')
-    },
-    reason: /busy with a script/,
-    answers: NOTHING,
-    end: ({ redis }) => redis.commandAside('FUNCTION', 'KILL'),
   },
   'fails over to a replica that misses the last changes': {
     async begin({ redis, proxy, servers: [one, other] }) {
@@ -266,23 +225,6 @@ describe.skipIf(!HAS_REDIS)('servers whose store', () => {
 })
 
 describe.skipIf(!HAS_REDIS)('a server whose store', () => {
-  it('has no memory left between the count of a request and its change answers 500, and has not changed', async () => {
-    const redis = await startRedis()
-    const proxy = await startCuttingProxy(redis.port)
-    const server = await start({ store: proxy.url })
-    await server.add('one.example')
-    const fillings: Promise<unknown>[] = []
-    proxy.loseReplies(([command, called]) => {
-      if (command !== 'FCALL' || called !== readLibrary().nameOf('enter') || fillings.length > 0) return false
-      return fillings.push(redis.command('CONFIG', 'SET', 'maxmemory', '1mb')) > 0
-    })
-    expect((await server.add('two.example')).status).toBe(500)
-    expect([proxy.lost, await Promise.all(fillings)]).toEqual([1, ['OK']])
-    expect(await server.domains()).toEqual(['one.example'])
-    await redis.command('CONFIG', 'SET', 'maxmemory', '0')
-    expect((await server.add('two.example')).status).toBe(200)
-  })
-
   it('is emptied while it runs notices it', async () => {
     const redis = await startRedis()
     const server = await start({ store: redis.url })
@@ -302,50 +244,6 @@ describe.skipIf(!HAS_REDIS)('a server whose store', () => {
     await server.get()
     await server.stop()
     if (trouble === 'pause') redis.resume()
-  })
-})
-
-const STALLS: Readonly<Record<string, (proxy: CuttingProxy, choice: Choice) => void>> = {
-  'is slow': (proxy, choice) => proxy.delay(2_000, choice),
-  'is refused': (proxy, choice) => proxy.loseCommands(choice),
-  'is a black hole': (proxy, choice) => proxy.stall(choice),
-}
-
-describe.skipIf(!HAS_REDIS)('a server whose second connection to the store', () => {
-  /** A server whose second connection has the trouble, and one without any. */
-  async function startTroubled(trouble: string) {
-    patience = 2
-    const { port, url } = await sharedRedis()
-    const proxy = await startCuttingProxy(port)
-    const storePrefix = freshPrefix()
-    const server = await start({ store: proxy.url, storePrefix })
-    const other = await start({ store: url, storePrefix })
-    let chosen = 0
-    STALLS[trouble]?.(proxy, (_, connection) => connection.endsWith('-tail') && ++chosen > 0)
-    await expect.poll(() => chosen).toBeGreaterThan(0)
-    return { proxy, server, other }
-  }
-
-  it.each(Object.keys(STALLS))('%s answers all that needs no journal', async (trouble) => {
-    const { proxy, server, other } = await startTroubled(trouble)
-    expect(await answersOf(server)).toEqual([200, 200, 200, 201])
-    expect(await other.domains()).toEqual(['lost.example'])
-    expect((await other.add('two.example')).status).toBe(200)
-    expect(await server.domains()).toEqual(['lost.example', 'two.example'])
-    expect((await server.ask('/ready')).data).toMatchObject({ status: 'ready', limitation: null })
-    proxy.restore()
-    const operations = async () => {
-      const { data } = await server.ask('/requests')
-      return data?.requests.filter(({ operation }: { operation: string }) => operation === 'addDomains').length
-    }
-    await expect.poll(operations).toBe(2)
-  })
-
-  it.each(Object.keys(STALLS))('%s answers with the journal too', async (trouble) => {
-    const { server } = await startTroubled(trouble)
-    await server.add('one.example')
-    const answers = await Promise.all(['/requests', '/verdict', '/coverage'].map((path) => server.ask(path)))
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
   })
 })
 
@@ -381,45 +279,10 @@ describe.skipIf(!HAS_REDIS)('servers that share a store', () => {
     }
   })
 
-  it('give requests of nobody the ids that a server alone gives, and none twice', async () => {
-    const [one, other] = await startTwo()
-    const alone = await start({})
-    const idOf = async (server: Server) => (await server.get('/domains', 'wrong')).headers['x-request-id']
-    const ids = new Set<unknown>()
-    for (let each = 0; each < 20; each++) {
-      const first = await idOf(one)
-      expect(first).toBe(await idOf(alone))
-      ids.add(first).add(await idOf(other))
-    }
-    expect(ids.size).toBe(40)
-  })
-
   it('tell the others of everything before they stop', async () => {
     const [one, other] = await startTwo()
     await one.add('one.example')
     await one.stop()
     expect((await other.ask('/requests')).data.requests).toMatchObject([{ operation: 'addDomains', status: 200 }])
-  })
-})
-
-describe('a server that shares its accounts with nobody', () => {
-  it('says what it refuses, where it can read but not write', async () => {
-    const data = join(temporaryFolder(), 'accounts')
-    const server = await start({ data })
-    expect((await server.ask('/ready')).data).toMatchObject({ store: 'folder', limitation: null })
-    rmSync(data, { recursive: true })
-    expect((await server.add('one.example')).status).toBe(500)
-    const { status, data: ready } = await server.ask('/ready')
-    expect([status, ready.limitation]).toEqual([200, expect.stringMatching(/^Changes are refused, because /)])
-    mkdirSync(data)
-    await expect.poll(async () => (await server.add('one.example')).status).toBe(200)
-    expect((await server.ask('/ready')).data).toMatchObject({ limitation: null })
-  })
-
-  it('is ready', async () => {
-    const server = await start({})
-    const { status, data } = await server.ask('/ready')
-    const { instance } = server
-    expect([status, data]).toEqual([200, { status: 'ready', instance, store: 'memory', limitation: null }])
   })
 })
