@@ -70,7 +70,6 @@ describe('a fixture', () => {
 
   it.each<[fixture: Fixture, given: Partial<AccountParameters>, createdAt: string, clock: ClockSetting]>([
     [{}, {}, '2026-01-15T09:30:00Z', { offset: 0 }],
-    [{}, { frozen: true }, '2026-01-15T09:30:00Z', { frozenAt: START }],
     [{ clock: { now: '2026-01-15T10:30:00Z' } }, {}, '2026-01-15T10:30:00Z', { offset: 3_600_000 }],
     [{ clock: { now: '2026-01-15T09:30:00+01:00' } }, {}, '2026-01-15T08:30:00Z', { offset: -3_600_000 }],
     [
@@ -94,11 +93,9 @@ describe('a fixture', () => {
   it.each<[field: 'seed' | 'plan', fixture: unknown, given: unknown, expected: unknown]>([
     ['seed', undefined, undefined, 42],
     ['seed', 7, undefined, 7],
-    ['seed', undefined, 8, 8],
     ['seed', 7, 8, 8],
     ['seed', 7, 0, 0],
     ['plan', undefined, undefined, 'stone'],
-    ['plan', 'below-stone', undefined, 'below-stone'],
     ['plan', undefined, 'above-stone', 'above-stone'],
     ['plan', 'below-stone', 'above-stone', 'above-stone'],
   ])('with the %s %s, where %s is asked for, makes an account with %s', async (field, ofFixture, given, expected) => {
@@ -146,11 +143,6 @@ describe('a fixture', () => {
       },
     ])
     expect(JSON.stringify(keys)).not.toContain('secret')
-  })
-
-  it('does not add the key of the account a second time', async () => {
-    const { keys } = await accountOf({ keys: [{ key: API_KEY, disabled: true }] })
-    expect(keys).toEqual([expect.objectContaining({ hash: hashKey(API_KEY), disabled: false })])
   })
 
   it('makes the same account of the same seed, and other group ids of another', async () => {

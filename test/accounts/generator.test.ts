@@ -2,14 +2,13 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { createAccount } from '../../src/accounts/creation.ts'
 import { loadFixture } from '../../src/accounts/fixture.ts'
 import { generateFixture, writeFixture } from '../../src/accounts/generator.ts'
-import { inventOwners, STORIES } from '../../src/accounts/owners.ts'
+import { STORIES } from '../../src/accounts/owners.ts'
 import { drawAccount, writeTable } from '../../src/accounts/picture.ts'
 import { type Contract, loadContract } from '../../src/contract/contract.ts'
 import { refreshDay } from '../../src/domain/dmarc.ts'
 import type { Fixture, FixtureDomain } from '../../src/domain/fixture.ts'
 import { dmarcRecords } from '../../src/figures/figures.ts'
 import { POLICY_SHARES } from '../../src/figures/profiles.ts'
-import { budget, sample } from '../support/budget.ts'
 
 const NOW = '2026-01-15T09:00:00Z'
 const BIRTH = { id: 'generated', real: Date.parse(NOW) }
@@ -32,14 +31,11 @@ function recordsOf(fixture: Fixture) {
   )
 }
 
-/** So few that chance has its part, quickly. */
-const DRAWN = budget({ quick: 4_000, whole: 20_000, full: 20_000 })
+const DRAWN = 4_000
 
-describe.each(sample(STORIES, 2))('the story %s', (story) => {
+describe.each(STORIES.slice(0, 2))('the story %s', (story) => {
   it.each([
     [0, 0],
-    [0, 3],
-    [1, 1],
     [25, 5],
     [300, 40],
     [300, 900],
@@ -68,24 +64,14 @@ describe.each(sample(STORIES, 2))('the story %s', (story) => {
 })
 
 describe('what is invented', () => {
-  const INVENTED = budget({ quick: 600, whole: 1_500, full: 1_500 })
+  const INVENTED = 600
 
-  it.each(sample(STORIES, 1))('for %s has names of whole words, numbers and typos in none', async (story) => {
+  it.each(STORIES.slice(0, 1))('for %s has names of whole words, numbers and typos in none', async (story) => {
     const names = namesOf(await generateFixture({ domains: 400, groups: 0, seed: 4, story }))
     expect(names.filter((name) => !/^([a-z]+[.-])+(example|test)$/.test(name))).toEqual([])
   })
 
-  it('for isp are families without subsidiaries, staff and careers', async () => {
-    const names = namesOf(await generateFixture({ domains: INVENTED, groups: 0, seed: 4, story: 'isp' }))
-    const families = names.filter((name) => /-family(-home|-online)?\./.test(name))
-    expect(families.length).toBeGreaterThan(INVENTED / 15)
-    const labels = new Set(families.map((name) => name.replace(/[a-z-]+-family.*$/, '')))
-    expect([...labels].toSorted()).toEqual(['', 'blog.', 'mail.', 'photos.', 'post.', 'www.'])
-    const regions = /-(nordics|benelux|iberia|dach|uk|usa|apac|alps)\./
-    expect(names.filter((name) => regions.test(name))).toEqual([])
-  })
-
-  it.each(sample(STORIES, 1))('for %s has careers that are a fraction of the main domain', async (story) => {
+  it.each(STORIES.slice(0, 1))('for %s has careers that are a fraction of the main domain', async (story) => {
     const fixture = await generateFixture({ domains: INVENTED, groups: 0, seed: 4, story })
     const volumes = new Map((fixture.domains as FixtureDomain[]).map(({ name, volume = 0 }) => [name, volume]))
     for (const [name, volume] of volumes) {
@@ -95,12 +81,6 @@ describe('what is invented', () => {
     }
     expect(Math.max(...volumes.values())).toBeLessThanOrEqual(5_000_000)
   })
-})
-
-it('says how far it is', async () => {
-  const seen: number[] = []
-  await generateFixture({ domains: 1_500, groups: 1, seed: 1, story: 'isp', onProgress: (made) => seen.push(made) })
-  expect(seen).toEqual([500, 1_000, 1_500])
 })
 
 it('mixes policies and alignment as published, within three percentage points (seed 5)', {}, async () => {
@@ -125,18 +105,6 @@ it('mixes policies and alignment as published, within three percentage points (s
     const actual = share(mailing.filter(({ dmarc }) => dmarc >= low && dmarc < high).length, mailing.length)
     expect(Math.abs(actual - expected), `${low} to ${high}: ${actual}`).toBeLessThan(5)
   }
-})
-
-it('names owners without a number as long as there are names, and makes the first brand of a large company largest', async () => {
-  const { faker } = await import('@faker-js/faker/locale/en')
-  faker.seed(9)
-  for (const story of STORIES) {
-    const titles = inventOwners(faker, story, 30).map(({ title }) => title)
-    expect(titles.filter((title) => /\d$/.test(title))).toEqual([])
-  }
-  const sizes = (domains: number) => inventOwners(faker, 'company', domains).map(({ size }) => size)
-  const [[small = 0], [first = 0, second = 0]] = [sizes(100), sizes(10_000)]
-  expect([second, first > 10 * small]).toEqual([first / 2, true])
 })
 
 it('writes the DMARC table for spreadsheets: a header, a line a domain, one decimal', async () => {

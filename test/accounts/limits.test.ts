@@ -1,28 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it, vi } from 'vitest'
-import { createAccount } from '../../src/accounts/creation.ts'
-import { loadFixture } from '../../src/accounts/fixture.ts'
-import { readLimits } from '../../src/admin/document.ts'
-import { type Contract, loadContract } from '../../src/contract/contract.ts'
+import { describe, expect, it } from 'vitest'
+import { loadContract } from '../../src/contract/contract.ts'
 import { asOverlay } from '../../src/contract/overlay.ts'
-import type { AccountState } from '../../src/domain/account.ts'
 import type { Fixture } from '../../src/domain/fixture.ts'
-import { createGroup } from '../../src/domain/groups.ts'
 import { LIMITS } from '../../src/domain/limits.ts'
-import { PersistentMap } from '../../src/domain/persistent-map.ts'
-import { type Json, valueAt } from '../../src/ground/json.ts'
-import { SHOWN as SHOWN_IMPOLITE } from '../../src/journal/politeness.ts'
-import { EXAMPLES } from '../../src/journal/verdict.ts'
-import { readLibrary } from '../../src/redis/library.ts'
-import type { ServerOptions } from '../../src/start/options.ts'
 import { startUnderstudy } from '../../src/start/server.ts'
-import { sample } from '../support/budget.ts'
-import { askControl, controlApi } from '../support/control-plane.ts'
-import { writeOverlay } from '../support/overlay-file.ts'
-import { freshPrefix, HAS_REDIS, sharedRedis } from '../support/redis-server.ts'
-import { openStoreAt } from '../support/redis-store.ts'
-import { START, startService, type TestService } from '../support/service.ts'
+import { askControl } from '../support/control-plane.ts'
+import { startService, type TestService } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { fixtureWith } from './fixture-files.ts'
 
@@ -75,27 +60,6 @@ const KEPT = [0, 1, 2].map((index): [id: string, fixture: Fixture] => {
   ]
 })
 
-/** Where an account can be: how a server is opened there, and opened again. */
-const PLACES: readonly [name: string, isThere: boolean, open: () => Promise<() => Promise<TestService>>][] = [
-  [
-    'a folder',
-    true,
-    async () => {
-      const data = temporaryFolder()
-      return () => startService({ data, store: undefined })
-    },
-  ],
-  [
-    'Redis',
-    HAS_REDIS,
-    async () => {
-      const { port } = await sharedRedis()
-      const prefix = freshPrefix()
-      return async () => startService({ store: await openStoreAt(port, prefix, () => START) })
-    },
-  ],
-]
-
 const asker = (service: TestService) => (method: string, path: string, body?: unknown) =>
   askControl(service, method, `/accounts${path}`, body)
 
@@ -107,10 +71,10 @@ async function stateOf(service: TestService, id: string): Promise<Fixture> {
   return state
 }
 
-describe.each(PLACES)('in %s', (_, isThere, open) => {
-  it.skipIf(!isThere)('every value at a limit survives all that may happen', async () => {
-    const reopen = await open()
-    const first = await reopen()
+describe('in a folder', () => {
+  it('every value at a limit survives all that may happen', async () => {
+    const data = temporaryFolder()
+    const first = await startService({ data, store: undefined })
     const ask = asker(first)
     const expected = new Map<string, Fixture>()
     for (const [id, fixture] of KEPT) {
@@ -141,7 +105,7 @@ describe.each(PLACES)('in %s', (_, isThere, open) => {
       expect(await stateOf(first, id)).toEqual(state)
     }
     await first.stop()
-    const second = await reopen()
+    const second = await startService({ data, store: undefined })
     for (const [id, state] of expected) expect(await stateOf(second, id)).toEqual(state)
   })
 })
@@ -161,7 +125,6 @@ it('every value beyond a limit is refused with its place', async () => {
 
 it.each<[method: string, path: string, kept: object[], refused: object[], field: string]>([
   ['PATCH', '/clock', [{ now: '9999-12-31T00:00:00Z' }], [{ now: TOO_LATE }, { now: '9999-12-31T00:00:01Z' }], '/now'],
-  ['PATCH', '/clock', [], [{ advance: 'P2920000D' }, { advance: LONG_AGO }], '/advance'],
   ['POST', '/keys', [{ created_at: FIRST }], [{ created_at: TOO_EARLY }, { created_at: TOO_LATE }], '/created_at'],
   ['POST', '/keys', [{ label: 'x'.repeat(LIMITS.label) }], [{ label: 'x'.repeat(LIMITS.label + 1) }], '/label'],
   ['PUT', `/domains/${NAME}/dmarc`, [{ count: LIMITS.messages }], [{ count: 1e12 + 1 }, { count: 1e308 }], '/count'],
@@ -174,7 +137,6 @@ it.each<[method: string, path: string, kept: object[], refused: object[], field:
     '/times',
   ],
   ['POST', '/faults', [{ delay_ms: LIMITS.delay }], [{ delay_ms: LIMITS.delay + 1 }, { delay_ms: 1e308 }], '/delay_ms'],
-  ['POST', '/faults', [{ expires_after: LONG_AGO, delay_ms: 0 }], [{ expires_after: 'P1Y' }], '/expires_after'],
   ['PATCH', '/quotas', [{ bucket: 'dmarc', remaining: 0 }], [{ bucket: 'dmarc', remaining: 1e300 }], '/remaining'],
   ['PATCH', '', [{ plan: 'stone' }], [{ plan: 'x'.repeat(LIMITS.plan + 1) }], '/plan'],
 ])('%s %s takes a field up to its limit, survives a restart with it, and refuses more', async (...given) => {
@@ -206,92 +168,10 @@ describe('an overlay', () => {
   const rows: [what: string, action: object][] = [
     ['the body limit', settingOf('body-limit', LIMITS.body + 1)],
     ['a cap', settingOf('domain-cap', LIMITS.cap + 1)],
-    ['the grace period', settingOf('grace-period', LIMITS.period + 1)],
-    ['the processing time', settingOf('processing-time', 1e300)],
-    ['the period of a count', settingOf('count-period', LIMITS.days + 1)],
-    ['the name of a plan', settingOf('plans', { order: ['x'.repeat(LIMITS.plan + 1)], lowest: 'x' })],
-    ['the requests of a quota', quotaOf({ limit: LIMITS.quota + 1 })],
     ['the window of a quota', quotaOf({ window: LIMITS.period + 1 })],
-    ['the grace of a quota', quotaOf({ grace: LIMITS.grace + 1 })],
   ]
-  it.each(sample(rows, 2))('is refused with the place where it sets %s beyond the limit', async (_, action) => {
+  it.each(rows)('is refused with the place where it sets %s beyond the limit', async (_, action) => {
     await expect(loadWith(action)).rejects.toThrow(/^openapi\.yaml#\/.* must (be|have) at most /s)
-  })
-
-  it('is refused where it permits names of groups that no fixture can have', async () => {
-    const action = { target: '$.components.schemas.DomainGroupName', update: { maxLength: LIMITS.groupName + 1 } }
-    const overlays = [writeOverlay(temporaryFolder(), [action])]
-    await expect(startService({ overlays })).rejects.toThrow(/DomainGroupName.* maxLength of at most 10000/)
-  })
-
-  it('can set everything to its limit, and an account keeps what that permits', async () => {
-    const actions = [
-      settingOf('body-limit', LIMITS.body),
-      settingOf('domain-cap', LIMITS.cap),
-      settingOf('grace-period', LIMITS.period),
-      quotaOf({ limit: LIMITS.quota, window: LIMITS.period, grace: LIMITS.grace }),
-      { target: '$.components.schemas.DomainGroupName', update: { maxLength: LIMITS.groupName } },
-    ]
-    const data = temporaryFolder()
-    const options: ServerOptions = { data, store: undefined, overlays: [writeOverlay(temporaryFolder(), actions)] }
-    const first = await startService(options)
-    const ask = asker(first)
-    const name = 'x'.repeat(LIMITS.groupName)
-    expect((await first.send('POST', '/domaingroups', { name, domains: [] })).status).toBe(200)
-    const created = await ask('POST', '/default/keys', {})
-    const authorization = `Bearer ${created.data.api_key}`
-    const used = await first.send('GET', '/dmarc', undefined, { authorization })
-    expect(used.headers['x-ratelimit-limit']).toBe(String(LIMITS.quota * LIMITS.grace))
-    expect((await ask('PATCH', '/default/quotas', { bucket: 'dmarc', remaining: 0 })).status).toBe(200)
-    expect((await ask('GET', '/default/coverage')).status).toBe(200)
-    const parts = ['/quotas', '/keys', '/state']
-    const before = await Promise.all(parts.map(async (part) => (await ask('GET', `/default${part}`)).data))
-    await ask('POST', '', { id: 'copy' })
-    const imported = await ask('PUT', '/copy/state', before[2])
-    expect([imported.status, imported.error]).toEqual([200, undefined])
-    await first.stop()
-    const second = await startService(options)
-    const after = await Promise.all(parts.map(async (part) => (await asker(second)('GET', `/default${part}`)).data))
-    expect(after).toEqual(before)
-  })
-})
-
-describe('the id of a new group', () => {
-  const state = (groupsCreated: number, ids: string[] = []) =>
-    ({
-      ...{ id: 'acme', seed: 1, plan: 'stone', groupsCreated },
-      ...{ domains: PersistentMap.of(), groupNames: PersistentMap.of() },
-      groups: PersistentMap.of(ids.map((id) => [id, { id, name: id, domains: [] }] as const)),
-    }) as unknown as AccountState
-  const create = ({ groupIds, settings }: Contract, account: AccountState, name: string) =>
-    createGroup(account, { name, domains: [] }, groupIds, settings)
-
-  const ALREADY = [LIMITS.groupsCreated - 1, LIMITS.groupsCreated, 2 ** 52]
-  it.each([...ALREADY, Number.MAX_SAFE_INTEGER - 1, Number.MAX_SAFE_INTEGER])(
-    'is found after %d groups, and is another each time',
-    async (groupsCreated) => {
-      const contract = await loadContract()
-      let account = state(groupsCreated)
-      for (let index = 0; index < 10; index++) {
-        const decision = create(contract, account, `Group ${index}`)
-        if (!decision.ok) throw new Error('It was refused.')
-        account = decision.state
-      }
-      expect(account.groups.size).toBe(10)
-      expect(account.groupsCreated).toBeLessThanOrEqual(LIMITS.groupsCreated)
-    },
-  )
-
-  it('is sought among all that there are, also where the numbers begin again, and then the group is refused', async () => {
-    const { settings } = await loadContract()
-    const groupIds = { idOf: (_: unknown, ordinal: number) => `id${ordinal % 3}` }
-    const make = (account: AccountState) => createGroup(account, { name: 'New', domains: [] }, groupIds, settings)
-    for (const free of [0, 1, 2]) {
-      const taken = ['id0', 'id1', 'id2'].filter((id) => id !== `id${free}`)
-      expect(make(state(LIMITS.groupsCreated - 1, taken))).toMatchObject({ ok: true, value: { id: `id${free}` } })
-    }
-    const refusal = make(state(5, ['id0', 'id1', 'id2']))
-    expect(refusal).toMatchObject({ ok: false, problems: [{ code: 'unauthorized', reason: 'group-cap' }] })
   })
 })
 
@@ -345,34 +225,6 @@ it.each<[id: string, remedy: string]>([
   )
 })
 
-// Those of fields that the tests above take to their limit are shown there.
-it('the documents have the numbers of the table', () => {
-  const fixtures: Json = JSON.parse(readFileSync('fixtures/fixture.schema.json', 'utf8'))
-  const { source } = controlApi.document
-  const schemas = '/components/schemas'
-  const rows: [document: Json, pointer: string, limit: number][] = [
-    [fixtures, '/properties/$schema/maxLength', LIMITS.title],
-    [fixtures, '/properties/title/maxLength', LIMITS.title],
-    [fixtures, '/properties/description/maxLength', LIMITS.description],
-    [fixtures, '/properties/plan/maxLength', LIMITS.plan],
-    [fixtures, '/properties/keys/items/properties/id/maxLength', LIMITS.keyId],
-    [fixtures, '/properties/groups/items/properties/name/maxLength', LIMITS.groupName],
-    [fixtures, '/properties/scenes/maxItems', LIMITS.scenes],
-    [source, `${schemas}/Seed/maximum`, LIMITS.seed],
-    [source, `${schemas}/Plan/maxLength`, LIMITS.plan],
-    [source, `${schemas}/FaultRule/properties/times/maximum`, LIMITS.matches],
-    [source, `${schemas}/FaultRule/properties/jitter_ms/maximum`, LIMITS.delay],
-  ]
-  for (const [document, pointer, limit] of rows) expect([pointer, valueAt(document, pointer)]).toEqual([pointer, limit])
-  const { keys: keysPerAccount, faults: faultsPerAccount, snapshots: snapshotsPerAccount } = LIMITS
-  expect(readLimits(controlApi)).toMatchObject({ keysPerAccount, faultsPerAccount, snapshotsPerAccount })
-  const literals = JSON.stringify(source).match(/"maximum":(\d+)/g) ?? []
-  expect(literals).toContain(`"maximum":${LIMITS.messages}`)
-  for (const line of [`LAST_INSTANT = ${LIMITS.lastInstant}`, `SHOWN = ${SHOWN_IMPOLITE}`, `SHOWN = ${EXAMPLES}`]) {
-    expect(readLibrary().text).toContain(`local ${line}\n`)
-  }
-})
-
 describe('The keys of a fixture', () => {
   const withKeys = (count: number): Fixture => ({
     keys: Array.from({ length: count }, (_, index) => ({ key: `secret-${index}` })),
@@ -400,32 +252,4 @@ describe('The keys of a fixture', () => {
     expect([200, 201]).toContain(most.status)
     expect(most.data.account.keys).toBe(LIMITS.keys)
   })
-
-  it('are counted before a start too', async () => {
-    const path = join(temporaryFolder(), 'many.json')
-    writeFileSync(path, JSON.stringify(withKeys(16_000)))
-    await expect(startService({ fixture: path })).rejects.toThrow(
-      `${path}#/keys: There are 16000 keys, and an account may have 1000, its own included.`,
-    )
-  })
-})
-
-describe('The groups of a fixture', () => {
-  it.each(sample(['allowed', 'refused', 'moved'], 2))(
-    'are not looked through for each of them, where shared domains are %s',
-    async (value) => {
-      const contract = await loadWith(settingOf('shared-domains', value))
-      const looksFor = async (count: number) => {
-        const domains = Array.from({ length: count }, (_, index) => `d${index}.example`)
-        const groups = domains.map((domain, index) => ({ name: `Group ${index}`, domains: [domain] }))
-        const fixture = await loadFixture({ domains, groups })
-        const spies = (['values', 'entries', 'keys'] as const).map((name) => vi.spyOn(PersistentMap.prototype, name))
-        expect(createAccount(fixture, { id: 'a', real: 0 }, contract).groups.size).toBe(count)
-        const looks = spies.reduce((sum, { mock }) => sum + mock.calls.length, 0)
-        for (const spy of spies) spy.mockRestore()
-        return looks
-      }
-      expect(await looksFor(200)).toBe(await looksFor(20))
-    },
-  )
 })

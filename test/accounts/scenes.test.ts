@@ -1,30 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { FIXTURE_NAMES, loadFixture } from '../../src/accounts/fixture.ts'
-import { PAGE_VIEWS } from '../../src/admin/paths.ts'
-import { loadContract } from '../../src/contract/contract.ts'
-import { SCENE_OPERATIONS, type Scene, type SceneCall, type SceneOperation } from '../../src/domain/fixture.ts'
-import { controlApi } from '../support/control-plane.ts'
+import type { Scene, SceneCall } from '../../src/domain/fixture.ts'
 import { accountOf } from './fixture-files.ts'
-
-const schema = JSON.parse(readFileSync('fixtures/fixture.schema.json', 'utf8'))
-const contract = await loadContract()
-
-/** The operations of the control plane that change one account and that a scene cannot call, and why. */
-const NOT_IN_SCENES: Readonly<Record<string, string>> = {
-  deleteAccount: 'the story would have nothing to go back to',
-  resetAccount: 'it clears the journal, which no snapshot brings back',
-  importState: 'it brings the scenes of another story',
-  rewindAccount: 'it takes back the story itself',
-  takeSnapshot: 'the page does that',
-  deleteSnapshot: 'snapshots are not part of the account that a snapshot brings back',
-  restoreSnapshot: 'the page does that',
-  createKey: 'it gives somebody access',
-  updateKey: 'it takes access from the page itself',
-  deleteKey: 'it takes access from the page itself',
-  clearRequests: 'no snapshot brings the journal back',
-  verifyRequests: 'it changes nothing',
-}
 
 const DOMAINS = { domains: ['shop.example', 'münchen.example'], groups: [{ name: 'Shop' }] }
 
@@ -38,36 +16,7 @@ async function refusalOf(scene: object, others: object[] = []): Promise<string> 
 
 const calling = (...calls: object[]) => ({ calls })
 
-describe('the operations that a scene can call', () => {
-  it('are those of the schema', () => {
-    expect(schema.$defs.call.properties.operation.enum).toEqual(Object.keys(SCENE_OPERATIONS))
-  })
-
-  it('are all operations of the service, and of the control plane those that change an account and can be taken back', () => {
-    const changing = controlApi.operations.filter(
-      ({ method, path }) => method !== 'GET' && path.startsWith('/accounts/{account}'),
-    )
-    const expected = [...contract.operations, ...changing].map(({ id }) => id)
-    expect([...Object.keys(SCENE_OPERATIONS), ...Object.keys(NOT_IN_SCENES)].toSorted()).toEqual(expected.toSorted())
-  })
-
-  it('have the parameters and bodies of the documents', () => {
-    for (const { id, path, parameters, readsBody } of [...contract.operations, ...controlApi.operations]) {
-      const known: SceneOperation | undefined = SCENE_OPERATIONS[id as SceneCall['operation']]
-      if (known === undefined) continue
-      const names = [...path.matchAll(/\{([^}]+)\}/g)].flatMap(([, name = '']) => (name === 'account' ? [] : [name]))
-      expect([id, known.parameters ?? []]).toEqual([id, names])
-      expect([id, known.query ?? []]).toEqual([id, [...parameters]])
-      expect([id, known.body ?? false]).toEqual([id, readsBody])
-    }
-  })
-})
-
 describe('a scene', () => {
-  it('can look at every tab of the dashboard', () => {
-    expect(schema.properties.scenes.items.properties.look_at.properties.tab.enum).toEqual(PAGE_VIEWS)
-  })
-
   const NEITHER = 'is neither a domain of this fixture nor added by this scene.'
   const look = (tab: string, more: object) => ({ look_at: { tab, ...more } })
   const adding = calling({ operation: 'addDomains', body: { domains: ['new.example'] } })

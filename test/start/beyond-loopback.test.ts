@@ -47,12 +47,6 @@ describe('where other machines reach the server', () => {
     expect(text).not.toContain(understudy.apiKey)
   })
 
-  it('a reset keeps the key', async () => {
-    const { understudy, post, ask } = await startControlPlane(OPEN)
-    await post('/accounts/default/reset', {})
-    expect((await ask(understudy.apiKey ?? '', 'GET', '/domains')).status).toBe(200)
-  })
-
   it('with a folder, the first key holds, of which only the hash is kept', async () => {
     const data = temporaryFolder()
     const first = await startControlPlane({ ...OPEN, data })
@@ -86,13 +80,6 @@ describe('where other machines reach the server', () => {
 })
 
 describe('on a loopback address', () => {
-  it('a kept account gets a key of the same limits as a new one', async () => {
-    const data = temporaryFolder()
-    await (await startControlPlane({ data })).stop()
-    const { ask } = await startControlPlane({ data, apiKey: 'a-key-of-my-own' })
-    expect((await ask('a-key-of-my-own', 'GET', '/domains')).headers['x-ratelimit-limit']).toBe('30')
-  })
-
   it('the keys of a fixture that have no secret are useless to everybody', async () => {
     const { ask } = await startControlPlane({ fixture: 'demo', apiKey: API_KEY })
     for (const guess of [`${API_KEY} 0`, `${API_KEY}0`, `${API_KEY}%0A0`]) {

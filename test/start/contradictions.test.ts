@@ -5,7 +5,6 @@ import type { Fixture } from '../../src/domain/fixture.ts'
 import type { Json } from '../../src/ground/json.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { startUnderstudy } from '../../src/start/server.ts'
-import { startControlPlane } from '../support/control-plane.ts'
 import { writeOverlay } from '../support/overlay-file.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -93,14 +92,6 @@ describe('an overlay that contradicts the fixture', () => {
     expect(await startError({ fixture, overlays: [overlayOf(action)] })).toBe(`FixtureError: fixture#${says}`)
   })
 
-  it('is named when the control plane makes an account of the fixture', async () => {
-    const { action, fixture, says } = CASES['a name that is too long for the schema'] as Case
-    const { post, get } = await startControlPlane({ overlays: [overlayOf(action)] })
-    const { status, error } = await post('/accounts', { fixture })
-    expect([status, error.code, error.problems[0].message]).toEqual([400, 'invalid_fixture', `fixture#${says}`])
-    expect((await get('/accounts')).data.count).toBe(1)
-  })
-
   it('stops the start also where the account that everybody has was kept', async () => {
     const data = temporaryFolder()
     await (await startUnderstudy({ fixture: 'empty', data })).stop()
@@ -125,17 +116,5 @@ describe('an overlay that contradicts a kept account', () => {
     const error = await startError({ data, fixture: 'empty', overlays: [overlayOf(row.action)] })
     expect(error).toBe(`StoreError: ${file}: ${row.kept}; correct the file, or move it away`)
     expect(readFileSync(file, 'utf8')).toBe(before)
-  })
-
-  it('is named when the account is made again of a fixture that it no longer admits', async () => {
-    const data = temporaryFolder()
-    const first = await startControlPlane({ fixture: TWO, data, apiKey: 'a-key' })
-    expect((await first.ask('a-key', 'DELETE', '/domains', { domains: ['b.example'] })).status).toBe(200)
-    await first.stop()
-    const overlays = [overlayOf(setting('domain-cap', 1))]
-    const { post } = await startControlPlane({ data, fixture: 'empty', overlays })
-    const { status, error } = await post('/accounts/default/reset', {})
-    expect([status, error.code]).toEqual([400, 'invalid_fixture'])
-    expect(error.message).toBe('fixture#/domains: There are 2 domains (setting domain-cap: 1).')
   })
 })

@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest'
 import { type ServerOptions, startUnderstudy } from '../../src/index.ts'
 import { StoreError } from '../../src/store/store-error.ts'
 import { askControl } from '../support/control-plane.ts'
-import { writeOverlay } from '../support/overlay-file.ts'
 import { startService } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -102,16 +101,6 @@ describe('a kept account that the contract does not admit is refused at the star
     expect(error.message.slice(0, beginning.length)).toBe(beginning)
     expect(error.message).toMatch(/; correct the file, or move it away$/)
     expect(readFileSync(file, 'utf8')).toBe(before)
-  })
-
-  it('as one whose group ids have a format that an overlay has changed since', async () => {
-    const { data, file } = await keptAccount()
-    const update = { pattern: '^[0-9a-f]+$', minLength: 24, maxLength: 24 }
-    const overlay = writeOverlay(temporaryFolder(), [{ target: '$.components.schemas.DomainGroupId', update }])
-    const error = await refusalOf({ data, overlays: [overlay] })
-    expect(error.problem).toBe('damaged')
-    expect(error.message).toMatch(/: \/account\/groups\/0\/id is "\w{8}" but must have at least 24 characters/)
-    expect(error.message).toContain(file)
   })
 })
 

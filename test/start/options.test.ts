@@ -59,11 +59,6 @@ describe('an option that is not given', () => {
       clock: systemClock,
     })
   })
-
-  it('leaves those that are given as they are', () => {
-    const given: ServerOptions = { port: 1, admin: false, faults: ['slow'], fixture: { domains: [] }, journal: 0 }
-    expect(completeOptions(given)).toMatchObject(given)
-  })
 })
 
 describe('a text means', () => {
@@ -139,20 +134,6 @@ describe('options that an object inherits', () => {
     ],
   ])('and are %s are refused like its own', async (_, options, message) => {
     await expect(startUnderstudy(options)).rejects.toThrow(message)
-  })
-
-  it('and are right have their effect', () => {
-    expect(completeOptions(Object.create({ port: 1234 })).port).toBe(1234)
-  })
-
-  it('and change each time they are read are used as they were checked', () => {
-    let reads = 0
-    const options = {
-      get port() {
-        return reads++ === 0 ? 1234 : ('anything' as never)
-      },
-    }
-    expect(completeOptions(options).port).toBe(1234)
   })
 })
 

@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { FORMAT } from '../../src/redis/membership.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { StoreError } from '../../src/store/store-error.ts'
-import { askControl, type Served } from '../support/control-plane.ts'
 import { listenOn, tlsBefore } from '../support/listening.ts'
 import { writeOverlay } from '../support/overlay-file.ts'
 import { recordingLog } from '../support/recording-log.ts'
@@ -86,13 +84,6 @@ describe.skipIf(!HAS_REDIS)('a store with which no server can work', () => {
     expect(await service.requests.list()).toHaveLength(1)
   })
 
-  it('is a read-only replica of another server', async () => {
-    const replica = await startRedis({ replicaof: `127.0.0.1 ${redis.port}`, masterauth: PASSWORD })
-    expect(await refusalOf({ store: replica.url })).toBe(
-      `The store ${replica.url}/0 is a read-only replica of 127.0.0.1:${redis.port}; give the address of that server`,
-    )
-  })
-
   it('speaks TLS where the URL does not, and the other way round', async () => {
     const plain = await sharedRedis()
     const port = await listenOn(tlsBefore(plain))
@@ -119,13 +110,6 @@ describe.skipIf(!HAS_REDIS)('a store that others use, or have used', () => {
   /** The same overlay in a file of its own, with this value of a setting. */
   const withUnderscores = (value: string) => ({
     overlays: [writeOverlay(temporaryFolder(), [{ target: "$['x-settings']['underscores']", update: { value } }])],
-  })
-
-  it('has one default account, when many servers start at the same time', async () => {
-    const where = await shared()
-    const servers = await Promise.all([1, 2, 3].map(() => start(where)))
-    expect(new Set(servers.map(({ apiKey }) => apiKey)).size).toBe(1)
-    for (const server of servers) expect(await idsOf(server)).toEqual(['default'])
   })
 
   it('is refused to those who serve another contract, with what differs', async () => {
@@ -156,19 +140,6 @@ describe.skipIf(!HAS_REDIS)('a store that others use, or have used', () => {
     await start({ ...where, ...withUnderscores('accepted') })
   })
 
-  it('is not read in another format, and not by those who would not know it', async () => {
-    const { command } = await sharedRedis()
-    const where = await shared()
-    const marker = `${where.storePrefix}:{all}:marker`
-    await (await start(where)).stop()
-    await command('HSET', marker, 'format', '99')
-    expect(await refusalOf(where)).toContain(
-      ` in format 99, and this version reads format ${FORMAT}; use the version that made them, or another --store-prefix`,
-    )
-    await command('SET', marker, 'something else')
-    expect(await refusalOf(where)).toContain(` its key ${marker} is not of this program; use another --store-prefix`)
-  })
-
   it('warns of options that the servers should have in common', async () => {
     const where = await shared()
     const log = recordingLog()
@@ -192,7 +163,3 @@ describe.skipIf(!HAS_REDIS)('a store that others use, or have used', () => {
     ])
   })
 })
-
-async function idsOf(server: Served): Promise<string[]> {
-  return (await askControl(server, 'GET', '/accounts')).data.accounts.map(({ id }: { id: string }) => id)
-}

@@ -38,10 +38,3 @@ it('A start with a signal that is aborted already does nothing', async () => {
   await expect(start).rejects.toBe('late')
   expect(existsSync(data)).toBe(false)
 })
-
-it('A signal holds on to no server that was stopped', async () => {
-  const { signal } = new AbortController()
-  const understudy = await startUnderstudy({ fixture: 'empty', signal })
-  await understudy.stop()
-  expect(getEventListeners(signal, 'abort')).toEqual([])
-})
