@@ -21,9 +21,9 @@ const SLICE = 0.5
 const FLOOD = 500
 const STEPS = 4
 /** Events, and their bytes, that may wait for the slowest reader of an account. It can resume with `Last-Event-ID`. */
-export const BACKLOG = { events: 1_000, bytes: 16 << 20 }
+const BACKLOG = { events: 1_000, bytes: 16 << 20 }
 /** The bytes of the events that may wait for the readers of all accounts together. */
-export const TOTAL = 64 << 20
+const TOTAL = 64 << 20
 /** A write to a reader ends after this many bytes. The rest follows when these are sent. */
 const BATCH = 64 << 10
 

@@ -6,9 +6,9 @@ import type { EventFeed } from './event-feed.ts'
 import { UNIFORM_HEADERS } from './pages.ts'
 
 /** In milliseconds: a comment is sent at this interval, because a proxy would close a silent stream. */
-export const HEARTBEAT = 15_000
+const HEARTBEAT = 15_000
 /** A reader that accepts nothing for this many heartbeats is cut off. */
-export const PATIENCE = 4
+const PATIENCE = 4
 
 /**
  * Streams the new entries of one account or of all as server-sent events, until the reader leaves or the server stops.

@@ -10,7 +10,7 @@ export interface Constraint {
 }
 
 /** How many values one search tries. A value that was not excluded by then stays possible. */
-export const TRIES = 50_000
+const TRIES = 50_000
 
 /** The values that are left of each variable. */
 export type Domains = readonly number[]

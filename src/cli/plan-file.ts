@@ -8,7 +8,7 @@ import { shorten } from '../ground/show.ts'
 import { UsageError } from './errors.ts'
 
 /** The largest file that is read as a plan or as a report, in bytes. */
-export const LARGEST_PLAN = 64 << 20
+const LARGEST_PLAN = 64 << 20
 
 /** What is run again. */
 export interface Replay {

@@ -114,7 +114,7 @@ const SCHEMA: Json = {
 }
 
 /** The largest file that can be a report, in bytes. */
-export const LARGEST_DEPENDENCIES = 64 << 20
+const LARGEST_DEPENDENCIES = 64 << 20
 
 const REMEDY = 'Name a file that vary has written with --report json=FILE.'
 

@@ -33,8 +33,8 @@ export interface StateChanges {
 export type FoundChanges = { ok: true; changes: StateChanges } | { ok: false; why: string }
 
 /** The maximum number of listed changes, and of listed members that were added to or removed from a group. */
-export const LISTED_CHANGES = 100
-export const LISTED_MEMBERS = 10
+const LISTED_CHANGES = 100
+const LISTED_MEMBERS = 10
 
 export const NO_CHANGES: FoundChanges = { ok: true, changes: { domains: [], groups: [] } }
 const NOT_KEPT =

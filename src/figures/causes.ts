@@ -45,7 +45,7 @@ const WORDS: Readonly<Record<EpisodeKind, (episode: Episode) => string>> = {
 }
 
 /** What can change the figures of a domain. The weekdays and, slowly, the seasons change them as well. */
-export const CAUSES = [...(Object.keys(WORDS) as EpisodeKind[]), 'policy', 'addition', 'inheritance', 'fixed'] as const
+const CAUSES = [...(Object.keys(WORDS) as EpisodeKind[]), 'policy', 'addition', 'inheritance', 'fixed'] as const
 
 export type CauseKind = (typeof CAUSES)[number]
 

@@ -66,7 +66,7 @@ export interface Overview {
 }
 
 /** How many of the domains that need attention are listed. */
-export const NAMED = 20
+const NAMED = 20
 
 /** What the overview of some domains is made of. Each domain has added its part, and can take it back. */
 export interface Sums {

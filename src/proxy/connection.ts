@@ -11,7 +11,7 @@ export const HEADER_LIMIT = 128 << 10
 /** How many requests of one connection may wait for a response. */
 export const PIPELINE_LIMIT = 1_000
 /** In milliseconds: how long it may take to open a connection to the service. */
-export const CONNECT_PATIENCE = 30_000
+const CONNECT_PATIENCE = 30_000
 /** In milliseconds: how long a client may take to receive the rest when its connection is closed. */
 const FLUSH_PATIENCE = 10_000
 

@@ -9,7 +9,7 @@ import { type ConnectionDeps, HEADER_LIMIT, ProxiedConnection, refusal } from '.
 import { keepOpenAtEnd } from './node-internals.ts'
 
 /** In milliseconds: how long both directions of a connection may be silent. */
-export const IDLE = 10 * 60_000
+const IDLE = 10 * 60_000
 
 export interface RelayOptions extends Pick<ConnectionDeps, 'target' | 'traffic' | 'failed' | 'malformed'> {
   host: string

@@ -17,7 +17,7 @@ const PAUSES = [20, 50, 100, 200, 350, 500]
 /** In milliseconds, how long an attempt to connect may take. */
 const CONNECTING = 1_000
 /** The same for the first attempt, after which a start fails. The machine is busy if many processes start at once. */
-export const FIRST_CONNECTING = 3_000
+const FIRST_CONNECTING = 3_000
 
 /** The address of the server, and the user for the login. */
 export interface StoreAddress {

@@ -19,7 +19,7 @@ export const FORMAT = '3'
 /** In milliseconds, how often a server checks whether the store is available, and is still the same one. */
 const BEAT_EVERY = 500
 /** In milliseconds, how long other servers count a server after its last sign of life. */
-export const LEASE = 5_000
+const LEASE = 5_000
 
 /** The contract and options of a server. By them, servers see whether they serve the same. */
 export interface ServerTerms {

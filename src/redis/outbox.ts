@@ -4,7 +4,7 @@ import { StoreError } from '../store/store-error.ts'
 import type { ConnectionState, StoreConnection } from './connection.ts'
 
 /** In bytes, how much may wait while the store is away. Then the oldest items are lost. */
-export const WAITING = 16 << 20
+const WAITING = 16 << 20
 /** How many items, and how many bytes, one step of the store takes. */
 const BATCH = { items: 200, bytes: 1 << 20 }
 /** In milliseconds, how long items are gathered before they are sent. */

@@ -2,7 +2,7 @@ import { Waiters } from '../ground/waiters.ts'
 import type { StoreConnection } from './connection.ts'
 
 /** In milliseconds, how long to wait for the answers. A killed server gives none. */
-export const PATIENCE = 50
+const PATIENCE = 50
 
 export interface RoundupOptions {
   connection: StoreConnection

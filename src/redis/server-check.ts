@@ -8,7 +8,7 @@ import { readLibrary } from './library.ts'
 /** The first version that has libraries of functions. */
 const OLDEST = 7
 /** In milliseconds, for how long the start waits for a server that is still loading its data. */
-export const LOADING = 1_500
+const LOADING = 1_500
 
 /** How many parts the keys of a cluster have. */
 const SLOTS = 16_384

@@ -4,11 +4,11 @@ import { writeBytes } from './option.ts'
 import { OptionError } from './option-error.ts'
 
 /** The share of the heap for kept data. The rest is for current requests, for caches, and for the garbage collector. */
-export const OF_HEAP = 0.6
+const OF_HEAP = 0.6
 /** The share of the machine's or container's memory that is used by default. */
-export const OF_MACHINE = 0.5
+const OF_MACHINE = 0.5
 /** The share for the journal. */
-export const OF_JOURNAL = 0.25
+const OF_JOURNAL = 0.25
 
 /** The division of the memory, in bytes. */
 interface Division {

@@ -105,8 +105,7 @@ const keyPrefix = textThat(
 
 /**
  * Every option of a server, once: its check, its names, its help and its default. The command line, the environment and
- * the checks of the library read these tables. `options.ts` and `docs/options.md` are generated from them. After a
- * change, `npx vitest run test/start/options test/cli/options -u` generates them again.
+ * the checks of the library read these tables. `options.ts` says the same as types, and a test compares them.
  */
 const SERVER_OPTIONS = {
   port: {

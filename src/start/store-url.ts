@@ -18,9 +18,9 @@ const SCHEMES: Readonly<Record<string, { tls: boolean }>> = {
 }
 const USUAL_PORT = 6379
 /** Longer than every URL of a store; a hostname has at most 253 characters. */
-export const LONGEST_URL = 2_000
+const LONGEST_URL = 2_000
 /** The system truncates a longer path of a socket, and would connect to another one. */
-export const LONGEST_SOCKET = 107
+const LONGEST_SOCKET = 107
 /** More databases than any server has. The server itself reports its number of databases. */
 const HIGHEST_DATABASE = 65_535
 

@@ -3,7 +3,7 @@ import { StoreError } from './store-error.ts'
 import { OF_MAPS, type WeightChange, weighAccount } from './weight.ts'
 
 /** The part of the budget for all sandboxes together. Clients open them without a request of the user. */
-export const OF_SANDBOXES = 0.5
+const OF_SANDBOXES = 0.5
 
 /** Approximate bytes of a snapshot with its counters, without the parts that it shares with the account. */
 const SNAPSHOT = 4_000

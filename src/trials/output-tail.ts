@@ -2,8 +2,8 @@ import { stripVTControlCharacters } from 'node:util'
 import type { Redact } from '../journal/redaction/redaction.ts'
 
 /** The most lines and characters at the end of an output that are reported. */
-export const LINES = 20
-export const CHARACTERS = 2_000
+const LINES = 20
+const CHARACTERS = 2_000
 
 /** The end of an output for a report, without colours and secrets. No secret is cut before it is hidden. */
 export function lastLines(output: string, redact: Redact): string {

@@ -78,7 +78,7 @@ export interface TrialResult<End = CommandEnd> {
 }
 
 /** How many exchanges of a trial are kept. */
-export const EXCHANGES = 20_000
+const EXCHANGES = 20_000
 /** The size limit of a request body in bytes, independent of the contract. The body is kept in full. */
 const BODY = 2 << 20
 

@@ -59,7 +59,7 @@ export interface AskingOptions {
 /** Requests of each path that are left for the cleanup beyond its need, because other clients may spend too. */
 const SLACK = 2
 /** The asking ends after this many consecutive windows in which it could ask nothing. */
-export const FRUITLESS_WINDOWS = 3
+const FRUITLESS_WINDOWS = 3
 /** How often a probe is asked if the answer to a write of it is lost. */
 const TRIES = 3
 /** So many requests that succeed although nothing is left are no chance: other clients may have some in flight. */

@@ -34,7 +34,7 @@ export class ConnectionError extends Error {
 /** The largest response body that is read, in bytes; a list of 100,000 domains needs less. */
 export const LARGEST_RESPONSE = 32 << 20
 /** The largest header of a response, in bytes. */
-export const LARGEST_RESPONSE_HEADER = 64 << 10
+const LARGEST_RESPONSE_HEADER = 64 << 10
 /** In milliseconds. The other side may be about to close a connection that was idle for longer. */
 const FRESH = 1_000
 

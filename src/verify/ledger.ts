@@ -63,9 +63,9 @@ export class LedgerError extends Error {
 const KIND = 'dmarc-understudy verify'
 const VERSION = 1
 /** The largest body that is kept for a later run, in bytes. */
-export const LARGEST_KEPT = 1 << 20
+const LARGEST_KEPT = 1 << 20
 /** The largest ledger that is read, in bytes. */
-export const LARGEST_LEDGER = 256 << 20
+const LARGEST_LEDGER = 256 << 20
 const PRIVATE_FILE = 0o600
 
 /** Identifies a target and an account without revealing the key. */

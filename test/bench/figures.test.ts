@@ -46,7 +46,6 @@ const MEASURED = [
 /** Where such a text is no figure of a run, and why. */
 const EXCEPTIONS: readonly { path: string; text: RegExp; reason: string }[] = [
   { path: 'docs/limits.md', text: /^\|/, reason: 'limits, which the program has set' },
-  { path: 'docs/options.md', text: /^\| `--timeout/, reason: 'a setting' },
   { path: 'docs/ci.md', text: /leave their parent within/, reason: 'how often processes are listed' },
   { path: 'docs/explore.md', text: /50 times more often/, reason: 'what a hang is' },
   { path: 'docs/tests.md', text: /^\|.*%\)/, reason: 'mistakes that tests notice, which no machine makes faster' },

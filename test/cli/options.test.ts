@@ -23,7 +23,6 @@ import {
 } from '../../src/start/option.ts'
 import { COMMAND_LINE_OPTIONS, LIBRARY_OPTIONS, pickServerOptions } from '../../src/start/option-table.ts'
 import { startUnderstudy } from '../../src/start/server.ts'
-import { writePage } from './options-page.ts'
 
 const TERMINAL = { openLog: async () => ({ log: SILENT, close: async () => {} }) }
 const ROOT = join(import.meta.dirname, '../..')
@@ -63,12 +62,8 @@ function samplesOf(option: Option<unknown>): string[] {
 }
 
 describe('every option', () => {
-  it('is in docs/options.md, as in the help and in the comments of the library', async () => {
-    // `npx vitest run test/cli/options -u` writes the file.
-    await expect(writePage(commands)).toMatchFileSnapshot('../../docs/options.md')
-  })
 
-  it.each(commands)('of $name is in its help once, with the words of that page', ({ options: table }) => {
+  it.each(commands)('of $name is in its help once, with its words', ({ options: table }) => {
     const described = [...describeOptions(table).matchAll(/^ {2}(--.+?)(?: {2,}|\n {2,})(\S.*)$/gm)]
     const expected = Object.entries(table).map(([key, option]) => [usageOf(key, option), commandLineHelpOf(option)])
     expect(described.map(([, ...parts]) => parts)).toEqual(expected)
@@ -122,10 +117,6 @@ describe('every option', () => {
       if (!variables.includes(variable)) wrong.push(variable)
     }
     expect(wrong).toEqual([])
-  })
-
-  it('is one click from the README', () => {
-    expect(page('README.md')).toContain('](docs/options.md)')
   })
 })
 

@@ -26,7 +26,7 @@ import { RecordedFile } from './recorded-file.ts'
 import { HarError, ServiceSearch, splitUrl } from './service.ts'
 
 /** How many exchanges of recordings are judged. */
-export const MOST_EXCHANGES = 1_000_000
+const MOST_EXCHANGES = 1_000_000
 /** How many entries that cannot be read are described. */
 const DESCRIBED = 3
 /** The most characters of an X-Request-Id that identifies an exchange. */

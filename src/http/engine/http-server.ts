@@ -10,7 +10,7 @@ import { sendAll } from './outbox.ts'
  * In milliseconds: how long a client may take for a header, for a whole request, and between two requests; and how
  * often Node checks this, so that a client may be cut off later by this time.
  */
-export const TIMEOUTS = {
+const TIMEOUTS = {
   headersTimeout: 10_000,
   requestTimeout: 60_000,
   keepAliveTimeout: 5_000,

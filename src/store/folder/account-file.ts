@@ -25,7 +25,7 @@ export interface FileAccess {
 }
 
 /** In bytes, the largest file of an account: half of the longest JavaScript string, for two million domains. */
-export const LARGEST_FILE = 256 * 2 ** 20
+const LARGEST_FILE = 256 * 2 ** 20
 
 const TOO_LARGE = `more than ${LARGEST_FILE / 2 ** 20} MiB, which is the most that an account may have`
 

@@ -70,7 +70,7 @@ export interface OrderSearch {
 /** How many orders are run before the next ones are chosen. It does not depend on the jobs, so that the result does not. */
 const WAVE = 4
 /** The most orders that are considered. */
-export const CONSIDERED = 20_000
+const CONSIDERED = 20_000
 /** How often the search lets other work go on, in orders. */
 const PAUSE = 50
 

@@ -50,7 +50,7 @@ const REFUSAL_DELAY = 200
 const LOOKED_AT = 20
 /** The factor for the repetition of a run that took too long, and its lower limit in milliseconds. */
 const LONGER = 3
-export const PATIENCE = 10_000
+const PATIENCE = 10_000
 
 /** Runs the command of the user, first without faults and then with them, until its budget is used up. */
 export class ExploreSession {

@@ -31,7 +31,7 @@ export interface Weakness {
 }
 
 /** How many requests of all runs are kept. Later runs are not used for pairs. */
-export const KEPT = 200_000
+const KEPT = 200_000
 const NO_EFFECTS = { accounts: [], changes: [] }
 
 /** The results of the plans, and the weaknesses that they show. */

@@ -25,7 +25,7 @@ export interface DependencyJudgeOptions {
 }
 
 /** The factor of the time limit for the repetition of a trial that took too long. */
-export const MORE_PATIENCE = 3
+const MORE_PATIENCE = 3
 
 const UNSEEN = 'No response was different when the command ran with it.'
 const MISSED = `${UNSEEN} The command has sent other requests than without it.`

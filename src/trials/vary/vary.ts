@@ -46,7 +46,7 @@ export interface VaryResult {
 }
 
 /** The time limit of the command as a multiple of its usual duration, and the least limit in milliseconds. */
-export const PATIENCE = { factor: 10, least: 10_000 }
+const PATIENCE = { factor: 10, least: 10_000 }
 
 /**
  * Finds the alternatives on which a command depends. A signal or the end of the time leaves the rest undecided.
