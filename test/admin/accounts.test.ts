@@ -103,13 +103,6 @@ describe('a deleted account', () => {
     expect((await get('/accounts/gone/requests')).data.count).toBe(0)
   })
 
-  it('is never the one that serves whoever knows of no other', async () => {
-    const refusal = await shared.delete('/accounts/default')
-    expect(refusal).toMatchObject({ status: 409, error: { code: 'protected' } })
-    expect(refusal.error.message).toContain('reset it instead')
-    expect((await shared.get('/accounts/default')).status).toBe(200)
-  })
-
   it.each([false, true])('answers a request that waits as the key of nobody (created again: %j)', async (again) => {
     const { create, post, ask, get, delete: remove } = await startControlPlane()
     const { id, key } = await create({ id: 'again' })

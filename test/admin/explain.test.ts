@@ -31,17 +31,6 @@ describe('an explanation', () => {
     for (const part of Object.values(request ?? {})) expect(curl).toContain(part)
   })
 
-  it('of an example of the verdict stays when the journal has dropped the request', async () => {
-    const service = await startObserved()
-    await service.send('POST', '/domains', { domains: ['no host', 'new.example'] })
-    const [kept] = (await service.ask('GET', '/verdict')).data.violations.first
-    const explained = await service.explain()
-    await service.ask('DELETE', '/accounts/default/requests')
-    const again = await service.explain(kept.request_id)
-    expect(again.correction).toEqual(explained.correction)
-    expect([again.page, kept.page]).toEqual([explained.page, explained.page])
-  })
-
   it.each(['nothing', '00000000-0000-4000-8000-000000000000', '__proto__'])('is not found for %s', async (id) => {
     const service = await startObserved()
     expect((await service.ask('GET', `/explain/${id}`)).status).toBe(404)
@@ -99,17 +88,6 @@ describe('the coverage', () => {
     expect(Object.values(summary).map(({ seen }) => seen)).toEqual([0, 0, 0, 0])
     const gaps = [...operations.flatMap(({ responses }) => responses), ...rules, ...edges]
     expect(gaps.filter(({ request, curl }) => request === undefined || request.length !== curl?.length)).toEqual([])
-  })
-
-  it('counts what the service answered, takes its request away, and stays when the journal is cleared', async () => {
-    const service = await startObserved()
-    for (let count = 0; count < 2; count++) await service.get('/domains')
-    const report = await coverageOf(service)
-    expect(responseOf(report, 'listDomains', 200)).toEqual({ status: 200, genuine: 2, injected: 0, documented: true })
-    expect(report.summary.operations).toEqual({ seen: 1, total: 8, percent: 12.5 })
-    expect(report.rules.find(({ id }) => id === 'all-domains-listed')).not.toHaveProperty('request')
-    await service.ask('DELETE', '/accounts/default/requests')
-    expect(await coverageOf(service)).toEqual(report)
   })
 
   it('of an account counts its requests alone, also to a wrong path; that of all counts those without a key, too', async () => {

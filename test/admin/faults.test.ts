@@ -10,17 +10,15 @@ const { faultsPerAccount, answerLimit } = readLimits(controlApi)
 const LIMITED = { respond: { error: 'rate_limited' } }
 const OPERATIONS =
   'listDmarc, listDomains, addDomains, deleteDomains, listDomainGroups, createDomainGroup, deleteDomainGroup, updateDomainGroup'
-const NEEDS = 'The body must have one of the fields respond, connection, corrupt, event, delay_ms, jitter_ms.'
-const NEEDS_ANSWER = '`respond` must have one of the fields error, status.'
-const NO_OBJECT = 'Request body must be a JSON object.'
 const EXCLUDED =
   'The body combines fields that exclude each other: a rule has one of respond, connection, corrupt and event; a response can only be changed after the request was executed, and an event has a phase of its own.'
 const EXCLUDED_ANSWER =
   '`respond` combines fields that exclude each other: an error has its own headers and body, and the statuses 204, 205 and 304 have no body.'
-const BODILESS = '`match.method` cannot be "HEAD": its response has no body that could be changed.'
-const CODES = 'can have the codes unauthorized, rate_limited, internal_error. Use respond.status for a response outside'
+const CODES =
+  'can have the codes unauthorized, rate_limited, internal_error. Use respond.status for a response outside of the contract.'
 const LIMIT = `\`respond.body\` must have at most ${answerLimit} bytes, not`
-const UNFIT = "which is not a header name, or is the server's own, such as Content-Length."
+const DURATION = 'an ISO 8601 duration such as PT1H, P1D or P2W'
+const HEADER_VALUE = 'a header value of visible ASCII characters, spaces and tabs'
 
 /** The rule `LIMITED` for some requests. */
 const matching = (match: object) => ({ ...LIMITED, match })
@@ -30,47 +28,25 @@ const withHeaders = (headers: object) => withAnswer({ headers })
 const manyHeaders = Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`x-${index}`, '']))
 const deep = `{"respond":{"status":503,"body":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`
 
-/** Names of header fields that would break the message. */
-const NAMES = ['', 'x:y', 'X\r\nY', 'é', 'CONTENT-length', 'Transfer-Encoding', 'connection', 'x-request-id']
-const VALUES = ['a\r\nSet-Cookie: b', 'a\rb', 'a\u0000b', 'é', '\u007f']
-const DURATIONS = ['1h', 'P1M', 'PT', '-PT1H', 'PT1.5S', '']
-
 /** Each code with the rules that are refused with it. The first name in a message is the place that the refusal names. */
 const REFUSALS: Readonly<Record<string, [rule: unknown, message: string][]>> = {
-  invalid_request_body: [
-    [[], NO_OBJECT],
-    ['null', NO_OBJECT],
-  ],
+  invalid_request_body: [[[], 'Request body must be a JSON object.']],
   missing_field: [
-    [{}, NEEDS],
-    [{ respond: {} }, NEEDS_ANSWER],
-    [{ respond: { body: 1 } }, NEEDS_ANSWER],
+    [{}, 'The body must have one of the fields respond, connection, corrupt, event, delay_ms, jitter_ms.'],
+    [{ respond: { body: 1 } }, '`respond` must have one of the fields error, status.'],
   ],
   conflicting_fields: [
     [{ ...LIMITED, connection: 'reset' }, EXCLUDED],
-    [{ connection: 'reset', corrupt: 'wrong-type' }, EXCLUDED],
     [{ corrupt: 'wrong-type', phase: 'before' }, EXCLUDED],
     [{ connection: 'truncate', phase: 'before' }, EXCLUDED],
     [{ respond: { error: 'rate_limited', body: 1 } }, EXCLUDED_ANSWER],
     [{ respond: { status: 204, body: 'x' } }, EXCLUDED_ANSWER],
   ],
-  unknown_field: [
-    [{ ...LIMITED, colour: 1 }, 'The field `colour` is unknown.'],
-    [matching({ colour: 1 }), 'The field `match.colour` is unknown.'],
-  ],
+  unknown_field: [[matching({ colour: 1 }), 'The field `match.colour` is unknown.']],
   invalid_field_type: [
-    [{ ...LIMITED, match: 5 }, '`match` must be of type object, not number.'],
-    [{ respond: 'x' }, '`respond` must be of type object, not string.'],
     [{ respond: { status: '503' } }, '`respond.status` must be of type integer, not string.'],
-    [{ delay_ms: 1.5 }, '`delay_ms` must be of type integer, not number.'],
-    [
-      { ...LIMITED, expires_after: 5 },
-      '`expires_after` must be of type string, not number: an ISO 8601 duration such as PT1H, P1D or P2W.',
-    ],
-    [
-      withHeaders({ 'x-a': 5 }),
-      '`respond.headers.x-a` must be of type string, not number: a header value of visible ASCII characters, spaces and tabs.',
-    ],
+    [{ ...LIMITED, expires_after: 5 }, `\`expires_after\` must be of type string, not number: ${DURATION}.`],
+    [withHeaders({ 'x-a': 5 }), `\`respond.headers.x-a\` must be of type string, not number: ${HEADER_VALUE}.`],
   ],
   invalid_value: [
     // Rules that could never act.
@@ -79,63 +55,47 @@ const REFUSALS: Readonly<Record<string, [rule: unknown, message: string][]>> = {
       `\`match.operation\` must be one of ${OPERATIONS}, not "listdomains". Did you mean listDomains?`,
     ],
     [
-      matching({ path: '/api/v1/dmarc' }),
-      '`match.path` must be one of /dmarc, /domains, /domaingroups, not "/api/v1/dmarc".',
-    ],
-    [
       matching({ path: '/domain' }),
       '`match.path` must be one of /dmarc, /domains, /domaingroups, not "/domain". Did you mean /domains?',
     ],
     [matching({ method: 'PUT' }), '`match.method` must be one of GET, HEAD, POST, PATCH, DELETE, not "PUT".'],
     [matching({ operation: 'listDmarc', method: 'POST' }), 'No request can match `match`: listDmarc is GET /dmarc.'],
     [matching({ path: '/domains', method: 'PATCH' }), 'No request can match `match`: /domains has GET, POST, DELETE.'],
-    [{ match: { method: 'HEAD' }, connection: 'truncate' }, BODILESS],
+    [
+      { match: { method: 'HEAD' }, connection: 'truncate' },
+      '`match.method` cannot be "HEAD": its response has no body that could be changed.',
+    ],
     [
       withError('duplicate_name', { operation: 'listDmarc' }),
-      `\`respond.error\` cannot be "duplicate_name": listDmarc ${CODES} of the contract.`,
+      `\`respond.error\` cannot be "duplicate_name": listDmarc ${CODES}`,
     ],
     [
       withError('invalid_domain', { path: '/domains', method: 'GET' }),
-      `\`respond.error\` cannot be "invalid_domain": listDomains ${CODES} of the contract.`,
+      `\`respond.error\` cannot be "invalid_domain": listDomains ${CODES}`,
     ],
     [{ respond: { error: 'rate_limited', status: 403 } }, '`respond.status` must be one of 429, not 403.'],
     [
       { ...LIMITED, expires_after: 'PT0S' },
       '`expires_after` must be longer than "PT0S", because the rule would never act.',
     ],
-    ...NAMES.map((name) => refusalOfName(name, JSON.stringify(name))),
-    refusalOfName('a'.repeat(101), `"${'a'.repeat(98)}…`),
-    ...VALUES.map((value): [object, string] => [
+    ...['', 'x:y', 'X\r\nY', 'CONTENT-length', 'Transfer-Encoding', 'connection', 'x-request-id'].map(
+      (name): [object, string] => [
+        withHeaders({ [name]: '1' }),
+        `\`respond.headers\` has the name ${JSON.stringify(name)}, which is not a header name, or is the server's own, such as Content-Length.`,
+      ],
+    ),
+    ...['a\r\nSet-Cookie: b', 'a\u0000b', 'é'].map((value): [object, string] => [
       withHeaders({ 'x-a': value }),
-      `\`respond.headers.x-a\` must be a header value of visible ASCII characters, spaces and tabs, not ${JSON.stringify(value).replace('\u007f', '\\u007f')}.`,
+      `\`respond.headers.x-a\` must be ${HEADER_VALUE}, not ${JSON.stringify(value)}.`,
     ]),
-    [withHeaders({ 'x-a': 'a'.repeat(4001) }), '`respond.headers.x-a` must have at most 4000 characters.'],
     [withHeaders(manyHeaders), '`respond.headers` must have at most 50 fields.'],
     [withAnswer({ body: 'ö'.repeat(answerLimit / 2 + 1) }), `${LIMIT} ${answerLimit + 2}.`],
     [withAnswer({ body: ['x'.repeat(answerLimit - 3)] }), `${LIMIT} ${answerLimit + 1}.`],
     [deep, 'The body must not be nested more than 100 levels deep.'],
-    [{ respond: { status: 199 } }, '`respond.status` must be at least 200, not 199.'],
-    [{ delay_ms: -1 }, '`delay_ms` must be at least 0, not -1.'],
     [{ delay_ms: 600_001 }, '`delay_ms` must be at most 600000, not 600001.'],
-    [{ ...LIMITED, skip: -1 }, '`skip` must be at least 0, not -1.'],
-    [{ ...LIMITED, times: 0 }, '`times` must be at least 1, not 0.'],
-    [{ ...LIMITED, probability: 1.01 }, '`probability` must be at most 1, not 1.01.'],
-    ...DURATIONS.map((span): [object, string] => [
-      { ...LIMITED, expires_after: span },
-      `\`expires_after\` must be an ISO 8601 duration such as PT1H, P1D or P2W, not ${JSON.stringify(span)}.`,
-    ]),
-    [{ ...LIMITED, description: 'x'.repeat(501) }, '`description` must have at most 500 characters.'],
+    [{ ...LIMITED, expires_after: 'P1M' }, `\`expires_after\` must be ${DURATION}, not "P1M".`],
     [{ connection: 'RESET' }, '`connection` must be one of reset, hang, empty, truncate, drip, not "RESET".'],
-    [
-      { corrupt: 'x' },
-      '`corrupt` must be one of malformed-json, missing-field, wrong-type, extra-field, unknown-enum, bad-envelope, compatible, not "x".',
-    ],
-    [{ ...LIMITED, phase: 'during' }, '`phase` must be one of before, after, not "during".'],
   ],
-}
-
-function refusalOfName(name: string, shown: string): [rule: object, message: string] {
-  return [withHeaders({ [name]: '1' }), `\`respond.headers\` has the name ${shown}, ${UNFIT}`]
 }
 
 /** Where the value is that a message is about, as a JSON pointer: `respond.status` at `/respond/status`. */

@@ -123,14 +123,6 @@ describe('a change of policy', () => {
     expect(await records()).toBe(before)
   })
 
-  it('is unknown for a domain without reports, and counts the domains below', async () => {
-    expect(await changeOf('fjordlight-old.test', 'p=reject')).toMatchObject({ now: null, mail: null, reports: 'none' })
-    const { below, changed } = await changeOf('fjordlight.example', 'p=reject&sp=none&pct=10&testing=y')
-    expect(changed).toEqual({ p: 'reject', sp: 'none', pct: 10, testing: 'y' })
-    expect(below.domains).toBeGreaterThan(0)
-    expect(below.changed.delivered.messages).toBe(below.messages)
-  })
-
   it.each(['senders', 'policy-change?p=none'])(
     'and %s of a domain that is not monitored are not found',
     async (path) => {

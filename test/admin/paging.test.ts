@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { readLimits } from '../../src/admin/document.ts'
-import type { RequestReport } from '../../src/journal/description.ts'
 import { addFault, askControl, controlApi, readPages } from '../support/control-plane.ts'
 import { startService, type TestService } from '../support/service.ts'
 
@@ -58,18 +57,6 @@ describe('A list', () => {
 })
 
 describe('The pages of a journal', () => {
-  it('count all that match, on each page, and have the newest first', async () => {
-    const service = await startService({ enforceQuotas: false })
-    for (let number = 1; number <= 9; number++) await service.send(number % 2 === 1 ? 'GET' : 'DELETE', '/domains')
-    const read = async (query: string) => {
-      const { count, next, requests } = (await askControl(service, 'GET', `/requests?method=GET${query}`)).data
-      return { count, next, ordinals: requests.map(({ ordinal }: RequestReport) => ordinal) }
-    }
-    expect(await read('&limit=2')).toEqual({ count: 5, next: 7, ordinals: [7, 9] })
-    expect(await read('&limit=2&before=7')).toEqual({ count: 5, next: 3, ordinals: [3, 5] })
-    expect(await read('&limit=2&before=3')).toEqual({ count: 5, next: null, ordinals: [1] })
-  })
-
   it('are limited in bytes, also when each byte of a body takes six of them', async () => {
     const service = await startService({ enforceQuotas: false })
     const body = '\u0001'.repeat(10_240)

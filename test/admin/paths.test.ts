@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { placeOf, readdress, urlsFor } from '../../src/admin/address.ts'
+import { urlsFor } from '../../src/admin/address.ts'
 import { PAGE_VIEWS } from '../../src/admin/paths.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { openControlPlane, startControlPlane } from '../support/control-plane.ts'
@@ -123,16 +123,6 @@ describe('the address of the server in what it tells', () => {
     ...['$(id)', '`id`', 'a;id', 'a&b', 'a|b', '$HOME', 'a*', '[::1', '[a]', '{a,b}'],
   ])('is that at which it listens, for the Host %s', (host) => {
     expect(urlsFor({ host }, OWN)).toBe(OWN)
-  })
-
-  it.each([
-    ['/a/b%20c', 'http://a.example:80/a/b%20c/'],
-    ["/a'b", 'http://a.example:80/'],
-    ['//evil.example', 'http://a.example:80/'],
-  ])('is below the path %s where an application has mounted it, if that needs no quotes', (baseUrl, root) => {
-    const asked = urlsFor(placeOf({ headers: { host: 'a.example:80' }, baseUrl }), OWN)
-    expect(asked).toEqual({ baseUrl: `${root}api/v1`, adminUrl: `${root}__admin` })
-    expect(readdress('curl http://127.0.0.1:4010/x', OWN, asked)).toBe(`curl ${root}x`)
   })
 
   it('is in every command the one of its caller, and for the library the one at which it listens', async () => {

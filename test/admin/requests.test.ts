@@ -110,16 +110,6 @@ describe('an exchange is listed', () => {
     const fault = { source: 'rule', id, effect: expect.stringMatching(effect) }
     expect(await latest()).toMatchObject({ status, injected: true, fault })
   })
-
-  it.each(['['.repeat(100_000), `{"domains": ${'['.repeat(9_000)}${']'.repeat(9_000)}}`])(
-    'with a body that is nested deeply: %.20s',
-    async (body) => {
-      await shared.send('POST', '/domains', body)
-      const match = { method: 'POST', body: {} }
-      expect((await askControl(shared, 'POST', `${LIST}/verify`, { match })).status).toBe(200)
-      expect((await askControl(shared, 'GET', `/explain/${(await latest()).request_id}`)).status).toBe(200)
-    },
-  )
 })
 
 type Sent = [method: string, path: string, headers?: SentHeaders]

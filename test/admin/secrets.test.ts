@@ -79,17 +79,6 @@ describe('the secret of a key is hidden in the bodies of its account', () => {
     expect(await shown(service, { secret: `\\u006eorthern-lamps.example` })).toBe('[redacted]')
   })
 
-  it('of an account that was kept, from the first request with the key', async () => {
-    const data = temporaryFolder()
-    const before = await startObserved({ data, store: undefined })
-    await before.ask('POST', KEYS, { key: SECRET })
-    await before.stop()
-    const service = await startObserved({ data, store: undefined })
-    expect(await shown(service)).toBe(SECRET)
-    await service.send('GET', '/domains', undefined, withKey(SECRET))
-    expect(await shown(service)).toBe('[redacted]')
-  })
-
   it('in the account that has it, and in no other', async () => {
     const service = await startObserved()
     for (const id of ['acme', 'bolt']) await service.ask('POST', '/accounts', { id, api_key: `key-of-${id}` })

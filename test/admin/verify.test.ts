@@ -48,9 +48,7 @@ describe('a request whose body was not read, or not kept as a whole', () => {
 
   it.each<[demand: object, passed: boolean, unknown: number]>([
     [{ match, count: 1 }, true, 2],
-    [{ match, at_most: 2 }, true, 2],
     [{ match, at_most: 3 }, true, 0],
-    [{ match, at_least: 1 }, true, 0],
     [{ match, at_least: 2 }, false, 2],
     [{ match, count: 0 }, false, 0],
     [{ match: { ...match, query: { id: 'x' } }, count: 0 }, true, 0],
@@ -69,7 +67,6 @@ describe('a request matches', () => {
     [{}, 5],
     [{ operation: 'addDomains' }, 2],
     [{ method: 'POST' }, 3],
-    [{ path: '/domaingroups' }, 2],
     [{ key: 'key_TestKey1' }, 5],
     [{ status: 200 }, 2],
     [{ code: 'not_found' }, 1],
@@ -81,9 +78,7 @@ describe('a request matches', () => {
     [{ body: { domains: ['a.example'] } }, 1],
     [{ body: {} }, 3],
     [{ body: { name: 'Sales', size: 1 } }, 0],
-    [{ body: { toString: {} } }, 0],
     [{ operation: 'addDomains', status: 200, body: { domains: ['a.example', 'b.example'] } }, 1],
-    [{ operation: 'addDomains', code: 'missing_field' }, 0],
   ])('%j, %d times', async (match, matched) => {
     expect(await verify(shared, { match })).toMatchObject({ matched, passed: matched > 0 })
   })
@@ -102,10 +97,7 @@ describe('a verification', () => {
       '2 requests match, but at least 3 were expected. The nearest is GET /api/v1/domains: its operation is "listDomains", not "addDomains".',
     ],
     [{ match: ADDED, at_most: 1 }, false, '2 requests match, but at most 1 was expected.'],
-    [{ match: ADDED, at_least: 1, at_most: 3 }, true, '2 requests match, as expected.'],
-    [{ match: ADDED, at_least: 0, at_most: 0 }, false, '2 requests match, but exactly 0 were expected.'],
     [{ match: { operation: 'deleteDomains' }, count: 0 }, true, 'No request matches, as expected.'],
-    [{ match: { operation: 'deleteDomains', query: { id: 'x' } } }, false, NONE],
     [
       { match: { operation: 'createDomainGroup', body: { name: 'Marketing' } } },
       false,
@@ -133,31 +125,17 @@ describe('near misses', () => {
       { method: 'POST', path: '/api/v1/domains', differences: [{ field: 'operation' }, { field: 'body' }] },
     ])
   })
-
-  it('of a header and a query name it', async () => {
-    const match = { method: 'GET', path: '/domaingroups', query: { id: 'x' }, headers: { 'x-client': 'one' } }
-    const [nearest] = (await verify(shared, { match })).near_misses
-    expect(nearest.differences).toEqual([
-      { field: 'query.id', expected: 'x', received: '00000000' },
-      { field: 'headers.x-client', expected: 'one', received: null },
-    ])
-  })
 })
 
 /** A condition of a list or of a verification, and the message that refuses it. */
 const MISTAKES: [condition: Record<string, unknown>, message: RegExp][] = [
   [{ operation: 'addDomain' }, /must be one of listDmarc, .*, not "addDomain"\. Did you mean addDomains\?$/],
-  [{ operation: 'add_domains' }, /Did you mean addDomains\?$/],
-  [{ operation: '__proto__' }, /must be one of listDmarc, /],
   [{ code: 'ratelimited' }, /Did you mean rate_limited\?$/],
-  [{ status: 999 }, /status/],
   [{ status: 299 }, /must be one of 200, 400, .*, not "?299"?\./],
   [{ method: 'post' }, /Did you mean POST\?$/],
   [{ path: '/domain' }, /Did you mean \/domains\?$/],
-  [{ path: '/api/v1/domains' }, /must be one of \/dmarc, \/domains, \/domaingroups/],
   [{ operation: 'listDomains', code: 'duplicate_name' }, /cannot be "duplicate_name": listDomains has unauthorized, /],
   [{ operation: 'listDomains', status: 409 }, /cannot be 409: listDomains has 200, 401, /],
-  [{ operation: 'listDomains', method: 'POST' }, /cannot be "POST": listDomains has GET, HEAD\.$/],
   [{ operation: 'listDomains', path: '/dmarc' }, /cannot be "\/dmarc": listDomains has \/domains\.$/],
 ]
 
