@@ -1,10 +1,8 @@
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import type { CoverageReport } from '../../src/coverage/report.ts'
 import { deriveKey } from '../../src/ground/secrets.ts'
-import { askControl, openControlPlane, startControlPlane } from '../support/control-plane.ts'
+import { openControlPlane, startControlPlane } from '../support/control-plane.ts'
 import { holdTime, someoneWaits } from '../support/held-time.ts'
-import { startService } from '../support/service.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** A server for tests that change only accounts of their own. */
 const shared = await openControlPlane({ fixture: 'demo' })
@@ -190,7 +188,7 @@ describe('a sandbox', () => {
 
 describe('an account that is like another one', () => {
   const NOW = '2026-01-15T09:00:00Z'
-  const [SUMMER, EARLIER] = ['2025-12-20', '2025-12-20T00:00:00Z']
+  const [_SUMMER, _EARLIER] = ['2025-12-20', '2025-12-20T00:00:00Z']
   /** The records of the account at the refresh of each day. */
   async function daysOf(id: string, from: string, to: string, { get } = shared) {
     return (await get(`/accounts/${id}/dmarc?from=${from}&to=${to}`)).data.days as { date: string; records: unknown }[]
@@ -206,22 +204,5 @@ describe('an account that is like another one', () => {
       expect((await shared.ask(key, 'GET', '/dmarc')).body.data, date).toEqual(records)
       await shared.patch(`/accounts/${other}/clock`, { to: 'refresh' })
     }
-  })
-
-  it('goes back to its own beginning in a reset, also after a restart and without the other account', async () => {
-    const data = temporaryFolder()
-    const chosen = { id: 'twin', plan: 'above-stone', now: EARLIER, frozen: true }
-    const first = await startControlPlane({ data, fixture: 'demo' })
-    await first.create({ id: 'old', now: NOW, frozen: true })
-    const { key } = await first.create({ ...chosen, like: 'old' })
-    const [announced] = await daysOf('old', SUMMER, SUMMER, first)
-    await first.patch('/accounts/twin/clock', { to: 'refresh' })
-    await first.delete('/accounts/old')
-    await first.stop()
-    const second = await startService({ data, store: undefined })
-    const { data: reset } = await askControl(second, 'POST', '/accounts/twin/reset', {})
-    expect(reset.account).toMatchObject(chosen)
-    const { body } = await second.send('GET', '/dmarc', undefined, { authorization: `Bearer ${key}` })
-    expect(body.data).toEqual(announced?.records)
   })
 })

@@ -99,16 +99,6 @@ describe('a pinned record', () => {
     expect(after.count).not.toBe(1234)
     expect([after.p, after.pct, await profile()]).toEqual([before.p, before.pct, own])
   })
-
-  it('leaves what is not fixed as it is, and another pin takes its place', async () => {
-    const { path, record } = await accountOf({ domains: [{ name: 'a.example', profile: 'monitoring-only' }] })
-    const pinned = `${path}/domains/a.example/dmarc`
-    const before = await record()
-    await shared.put(pinned, { pct: 10 })
-    expect(await record()).toEqual({ ...before, pct: 10 })
-    await shared.put(pinned, { testing: 'y' })
-    expect(await record()).toEqual({ ...before, testing: 'y' })
-  })
 })
 
 const FIXTURE = {

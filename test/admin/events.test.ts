@@ -1,10 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { EventFeed, type EventReader } from '../../src/admin/event-feed.ts'
-import { loadContract } from '../../src/contract/contract.ts'
 import type { RequestReport } from '../../src/journal/description.ts'
-import { Journal } from '../../src/journal/journal.ts'
 import { withKey } from '../support/account.ts'
-import { entry } from '../support/entry.ts'
 import { expectEntry, type ObservedService, startObserved } from '../support/observed-service.ts'
 
 interface Event {
@@ -103,52 +99,5 @@ describe('a stream of events', () => {
     await service.stop()
     expect(queries(await reader.take(1))).toEqual(['n=1'])
     await expect(reader.events.next()).resolves.toMatchObject({ done: true })
-  })
-})
-
-describe('a reader of events who takes nothing', () => {
-  /** Keeps what it gets, and wants no more unless it reads. */
-  class Seat implements EventReader {
-    readonly #isReading: boolean
-    text = ''
-    isCut = false
-    constructor(isReading: boolean) {
-      this.#isReading = isReading
-    }
-    write(bytes: Buffer): boolean {
-      this.text += bytes
-      return this.#isReading
-    }
-    cut(): void {
-      this.isCut = true
-    }
-    get count(): number {
-      return this.text.match(/^id: /gm)?.length ?? 0
-    }
-  }
-
-  async function open() {
-    const journal = new Journal()
-    const feed = new EventFeed(journal, (await loadContract()).catalogue)
-    const [idle, other] = [new Seat(false), new Seat(true)]
-    const [seat] = [idle, other].map((reader) => {
-      const taken = feed.take(undefined, reader)
-      taken.follow(journal.recorded)
-      return taken
-    })
-    const record = (count: number, target = '/') => {
-      for (let index = 0; index < count; index++) journal.record(entry({ target, path: target }))
-      feed.flush()
-    }
-    return { idle, other, seat, record }
-  }
-
-  it.each([
-    ['a thousand events', '/', 2_500],
-    ['sixteen megabytes', `/${'x'.repeat(200_000)}`, 100],
-  ])('is cut when %s wait for it, and others are not', async (_, target, count) => {
-    const { idle, other, record } = await open()
-    record(count, target)
-    expect([idle.isCut, other.isCut, other.count]).toEqual([true, false, count])
   })
 })

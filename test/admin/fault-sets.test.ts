@@ -4,16 +4,11 @@ import { describe, expect, it } from 'vitest'
 import { readLimits } from '../../src/admin/document.ts'
 import { FaultSetError, readyMadeSets } from '../../src/admin/fault-sets.ts'
 import type { FaultSetReport } from '../../src/admin/reports.ts'
-import { loadContract } from '../../src/contract/contract.ts'
-import { type FaultRule, type FaultTally, faultId, findMatchingRules, triggerRule } from '../../src/domain/faults.ts'
-import { kindNameOf, phaseOf } from '../../src/faults/kinds.ts'
 import { startUnderstudy } from '../../src/start/server.ts'
 import { addFault, askControl, controlApi, faultsOf } from '../support/control-plane.ts'
-import { createRandom } from '../support/random.ts'
 import { startService } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-const contract = await loadContract()
 const READY = readyMadeSets()
 const { faultsPerAccount } = readLimits(controlApi)
 const SLOW_LINE = { description: 'A line', rules: [{ delay_ms: 1 }, { connection: 'reset', times: 1 }] }
@@ -99,45 +94,5 @@ describe('The control plane', () => {
     const service = await startService()
     const { status, error } = await askControl(service, 'POST', `/accounts/default/fault-sets/${name}`)
     expect([status, error.message]).toEqual([404, `There is no fault set "${name}"${remedy}`])
-  })
-})
-
-/** What the rules of a ready-made set do with so many requests to an operation, one after the other. */
-function effectsOf(name: string, operation: string, count: number): string[] {
-  const rules = READY.find((set) => set.name === name)?.rules ?? []
-  const faults = rules.map((rule, index) => ({ id: faultId(index + 1), createdAt: 0, rule }))
-  const { method, path } = contract.operations.find(({ id }) => id === operation) ?? { method: '', path: '' }
-  const matching = findMatchingRules(faults, { operation, method, path, key: '', answersWith: () => true })
-  const tallies = new Map<string, FaultTally>()
-  const random = createRandom(7)
-  return Array.from({ length: count }, () => {
-    const { counted, triggered } = triggerRule(matching, tallies, 0, random)
-    for (const [id, tally] of counted) tallies.set(id, tally)
-    const rule = faults.find(({ id }) => id === triggered?.id)?.rule
-    return rule === undefined ? 'nothing' : describeEffect(rule)
-  })
-}
-
-function describeEffect(rule: FaultRule): string {
-  const { respond, delay_ms, jitter_ms } = rule
-  const answer = Object.values(respond ?? {})[0] ?? kindNameOf(rule)
-  return [phaseOf(rule), answer, delay_ms, jitter_ms].filter((each) => each !== undefined).join(' ')
-}
-
-describe('The ready-made set', () => {
-  const REQUESTS = 40_000
-  const third = (lost: string) => ({ nothing: 0.67, [lost]: 0.33 })
-  it.each<[name: string, operation: string, shares: Record<string, number>]>([
-    ['flaky', 'listDomains', { nothing: 0.9, 'before 503': 0.05, 'before reset': 0.03, 'after truncate': 0.02 }],
-    ['quota-storm', 'listDomainGroups', { nothing: 0.6, 'before rate_limited': 0.4 }],
-    ['lossy-writes', 'listDomains', { nothing: 1 }],
-    ['lossy-writes', 'addDomains', third('after reset')],
-    ['slow', 'listDomains', { 'before delay 1000 2000': 1 }],
-  ])('%s does to %s, in about these shares: %j', (name, operation, shares) => {
-    const effects = effectsOf(name, operation, REQUESTS)
-    expect(new Set(effects)).toEqual(new Set(Object.keys(shares)))
-    for (const [effect, share] of Object.entries(shares)) {
-      expect(effects.filter((each) => each === effect).length / REQUESTS, effect).toBeCloseTo(share, 2)
-    }
   })
 })

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
-import type { DailyRecords, MonitoredDomainReport } from '../../src/admin/reports.ts'
-import { DAY } from '../support/account.ts'
+import type { DailyRecords } from '../../src/admin/reports.ts'
 import { askControl, openControlPlane } from '../support/control-plane.ts'
 import { drawnDomains } from '../support/drawn-domains.ts'
 import { startService, type TestService } from '../support/service.ts'
@@ -129,41 +128,4 @@ describe('a change of policy', () => {
       expect((await demo.get(`${AT}/domains/nothing.example/${path}`)).error).toMatchObject({ code: 'not_found' })
     },
   )
-})
-
-interface Row {
-  domain: string
-  p: string
-  dmarc: number
-  count: number
-}
-
-/** Figures that change more from one day to the next than weekdays and chance explain. */
-function hasMoved(before: Row, after: Row): boolean {
-  if (before.p !== after.p) return true
-  const busy = Math.min(before.count, after.count) >= 300
-  if (busy && Math.abs(before.dmarc - after.dmarc) >= 1.5) return true
-  return Math.abs(before.count - after.count) > 100 + 0.12 * Math.max(before.count, after.count)
-}
-
-it('The events of the domains name why each figure of the demo moves, and something happens each week', async () => {
-  const service = await startService({ now: NOW, fixture: 'demo', enforceQuotas: false })
-  const { days } = (await askDays(service, 'from=2026-01-15&to=2026-03-31')).data
-  const moves: number[] = []
-  for (const [index, { date, records }] of days.entries()) {
-    const before: Row[] = days[index - 1]?.records ?? records
-    const moved = (records as Row[]).filter((row, place) => hasMoved(before[place] ?? row, row))
-    if (moved.length === 0) continue
-    moves.push(index)
-    await askControl(service, 'PATCH', `${AT}/clock`, { now: `${date}T09:00:00Z` })
-    const monthAgo = new Date(Date.parse(date) - 31 * DAY).toISOString().slice(0, 10)
-    const reports = (await askControl(service, 'GET', `${AT}/domains`)).data.domains as MonitoredDomainReport[]
-    for (const row of moved) {
-      const events = reports.find(({ domain }) => domain === row.domain)?.events
-      const causes = events?.filter(({ from, until }) => (from ?? '') <= date && (until ?? date) >= monthAgo)
-      expect(causes, `${row.domain} on ${date}`).not.toEqual([])
-    }
-  }
-  const weeks = new Set(moves.map((day) => Math.ceil(day / 7)))
-  expect([...weeks].slice(0, 10)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
 })

@@ -15,7 +15,6 @@ it('Where the memory for accounts is used up, the control plane answers 507, say
   const service = await startService(LIMITED)
   for (const refused of [
     asks('PUT', '/accounts/default/state', LARGE),
-    asks('POST', '/accounts', { id: 'other', fixture: LARGE }),
     asks('POST', '/accounts/default/reset', { fixture: LARGE }),
   ]) {
     const refusal = await refused(service)
@@ -25,15 +24,6 @@ it('Where the memory for accounts is used up, the control plane answers 507, say
     )
   }
   expect((await askControl(service, 'GET', '/accounts')).data.accounts).toMatchObject([{ id: 'default', domains: 0 }])
-})
-
-it('A start with kept accounts that do not fit is refused with one line', async () => {
-  const data = temporaryFolder()
-  const fixture = { domains: LARGE.domains.flatMap((name) => [name, `other-${name}`]) }
-  await (await startUnderstudy({ data, fixture })).stop()
-  const { code, stderr } = await runInProcess(['serve', '--port', '0', '--data', data, '--max-memory', '32MiB'])
-  const line = /^dmarc-understudy: The accounts need more than 24 MiB .*--max-memory more\.?\n$/
-  expect([code, stderr]).toEqual([3, expect.stringMatching(line)])
 })
 
 it('The option maxMemory is at most what the heap of Node.js permits', async () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { DailyRecords, OverviewReport } from '../../src/admin/reports.ts'
 import type { DmarcRecord } from '../../src/domain/dmarc.ts'
-import type { Fixture, FixtureDomain } from '../../src/domain/fixture.ts'
+import type { FixtureDomain } from '../../src/domain/fixture.ts'
 import { askControl } from '../support/control-plane.ts'
 import { drawnDomains } from '../support/drawn-domains.ts'
 import { startService, type TestService } from '../support/service.ts'
@@ -92,33 +92,6 @@ describe('the overview of an account', () => {
     const none = { messages, passing: messages, share: null }
     expect(overview).toMatchObject(none)
     expect(overview.days).toEqual(['2026-01-13', '2026-01-14', '2026-01-15'].map((date) => ({ date, ...none })))
-  })
-
-  it('of a group has the members, their policies, and the worst of them', async () => {
-    const fixture: Fixture = {
-      domains: [
-        { name: 'a.example', record: { p: 'reject', count: 1000, dmarc: 25 } },
-        { name: 'b.example', record: { p: 'none', count: 3000, dmarc: 100 } },
-        { name: 'c.example', record: { p: 'none', count: 500, dmarc: 0 } },
-      ],
-      groups: [
-        { id: 'aaaaaaaa', name: 'Shop', domains: ['a.example', 'b.example'] },
-        { id: 'bbbbbbbb', name: 'Empty' },
-      ],
-    }
-    const service = await startService({ now: NOW, fixture })
-    const read = (id: string) => askControl(service, 'GET', `/accounts/default/groups/${id}/overview?days=2`)
-    const { data } = await read('aaaaaaaa')
-    expect(data).toMatchObject({
-      ...{ domains: 2, messages: 4000, passing: 3250, share: 81.3 },
-      ...{ policies: { reject: 1, quarantine: 0, none: 1, missing: 0 }, attention_count: 1 },
-      attention: [{ domain: 'a.example', severity: 'high', messages: 750 }],
-    })
-    expect(data.days.map(({ messages }: { messages: number }) => messages)).toEqual([4000, 4000])
-    expect((await read('bbbbbbbb')).data).toMatchObject({ domains: 0, messages: null, attention: [] })
-    await service.send('DELETE', '/domains', { domains: ['a.example'] })
-    expect((await read('aaaaaaaa')).data).toMatchObject({ domains: 1, messages: 3000, share: 100 })
-    expect((await read('nothing')).error).toMatchObject({ code: 'not_found' })
   })
 
   it.each([

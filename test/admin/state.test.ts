@@ -1,10 +1,6 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Fixture } from '../../src/domain/fixture.ts'
-import { startUnderstudy } from '../../src/index.ts'
 import { openControlPlane, startControlPlane } from '../support/control-plane.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const PATH = '/accounts/default'
 const STATE = `${PATH}/state`
@@ -119,22 +115,5 @@ describe('the story of an account', () => {
     ])
     expect((await put(STATE, exported)).error).toBeUndefined()
     expect((await post('/accounts', { fixture: exported })).error).toBeUndefined()
-  })
-
-  it('outlives the server in a data folder, whether it came with the fixture or was imported', async () => {
-    const data = temporaryFolder()
-    const first = await startUnderstudy({ data, fixture: FIXTURE })
-    const imported = await first.createAccount({ id: 'imported', fixture: 'demo' })
-    await imported.import(FIXTURE)
-    await first.stop()
-    const second = await startUnderstudy({ data })
-    expect(await second.account.scenes()).toEqual(STORY)
-    expect(await (await second.findAccount('imported'))?.scenes()).toEqual(STORY)
-    await second.stop()
-    const file = join(data, 'account-imported.json')
-    const content = JSON.parse(readFileSync(file, 'utf8'))
-    content.account.origin.story.scenes[0].look_at = { tab: 'nowhere' }
-    writeFileSync(file, JSON.stringify(content))
-    await expect(startUnderstudy({ data })).rejects.toThrow(/\/account\/origin\/story\/scenes\/0\/look_at\/tab/)
   })
 })
