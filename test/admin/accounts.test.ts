@@ -60,7 +60,6 @@ const CHANGES: [what: string, method: 'post' | 'put' | 'patch' | 'delete', path:
   ['the plan', 'patch', '', { plan: 'above-stone' }],
   ['the clock', 'patch', '/clock', { advance: 'PT1H' }],
   ['a key', 'post', '/keys', { label: 'CI' }],
-  ['a rule', 'post', '/faults', { times: 1, respond: { error: 'rate_limited' } }],
   ['a pin', 'put', '/domains/demo.example/dmarc', { dmarc: 50 }],
   ['a snapshot', 'post', '/snapshots', { name: 's' }],
   ['the end of a snapshot', 'delete', '/snapshots/s'],
@@ -101,7 +100,7 @@ describe('a deleted account', () => {
     expect((await get('/accounts/gone/requests')).data.count).toBe(0)
   })
 
-  it.each([false, true])('answers a request that waits as the key of nobody (created again: %j)', async (again) => {
+  it('answers a request that waits as the key of nobody, and no trace of it is in an account of the same id', async () => {
     const { create, post, ask, get, delete: remove } = await startControlPlane()
     const { id, key } = await create({ id: 'again' })
     holdTime()
@@ -109,16 +108,12 @@ describe('a deleted account', () => {
     const waiting = ask(key, 'POST', '/domains', { domains: ['late.example'] })
     await someoneWaits()
     await remove(`/accounts/${id}`)
-    if (again) {
-      await create({ id })
-      await ask(key, 'GET', '/domaingroups')
-    }
+    await create({ id })
+    await ask(key, 'GET', '/domaingroups')
     await vi.advanceTimersByTimeAsync(150)
     const { status, body, headers } = await waiting
     expect([status, body.error.code, headers['x-ratelimit-limit']]).toEqual([401, 'unauthorized', undefined])
     const late = { path: '/api/v1/domains', account: null }
-    if (!again) return expect((await get('/requests')).data.requests).toMatchObject([late])
-    // The new account is not changed by it, and has no trace of it.
     const read = { path: '/api/v1/domaingroups', account: id }
     expect((await get(`/accounts/${id}`)).data.account.domains).toBe(0)
     expect((await get(`/accounts/${id}/requests`)).data.requests).toMatchObject([read])
@@ -151,7 +146,6 @@ describe('a key of a sandbox', () => {
   it.each([
     ['sandbox_', 401],
     ['sandbox', 401],
-    ['Sandbox_x', 401],
     [`sandbox_${'x'.repeat(120)}`, 200],
     [`sandbox_${'x'.repeat(121)}`, 401],
   ])('is %s: %i', async (key, status) => {
@@ -186,23 +180,16 @@ describe('a sandbox', () => {
   })
 })
 
-describe('an account that is like another one', () => {
-  const NOW = '2026-01-15T09:00:00Z'
-  const [_SUMMER, _EARLIER] = ['2025-12-20', '2025-12-20T00:00:00Z']
-  /** The records of the account at the refresh of each day. */
-  async function daysOf(id: string, from: string, to: string, { get } = shared) {
-    return (await get(`/accounts/${id}/dmarc?from=${from}&to=${to}`)).data.days as { date: string; records: unknown }[]
-  }
-
-  it.each(['demo', 'edge-cases'])('shows the same days before, at and after its creation: %s', async (fixture) => {
+it.each(['demo', 'edge-cases'])(
+  'An account like another one has its days before, at and after it: %s',
+  async (fixture) => {
     const [id, other] = [`model-${fixture}`, `twin-${fixture}`]
-    await shared.create({ id, fixture, seed: 7, now: NOW, frozen: true })
+    await shared.create({ id, fixture, seed: 7, now: '2026-01-15T09:00:00Z', frozen: true })
     const { key } = await shared.create({ id: other, like: id, now: '2026-01-11T00:00:00Z', frozen: true })
-    const expected = await daysOf(id, '2026-01-11', '2026-01-18')
-    expect(await daysOf(other, '2026-01-11', '2026-01-18')).toEqual(expected)
-    for (const { date, records } of expected) {
+    for (const { date, records } of (await shared.get(`/accounts/${id}/dmarc?from=2026-01-11&to=2026-01-18`)).data
+      .days) {
       expect((await shared.ask(key, 'GET', '/dmarc')).body.data, date).toEqual(records)
       await shared.patch(`/accounts/${other}/clock`, { to: 'refresh' })
     }
-  })
-})
+  },
+)

@@ -37,8 +37,6 @@ describe('the comparison of two accounts', () => {
     expect(holds.message).toMatch(/^Both hold the same: 3 domains, 1 group, 1 key and no fault rule\./)
     expect(asked.message).toBe('No request of either of them is known, so it is not known whether they do the same.')
     await twins.ask(twins.after, 'GET', '/domains')
-    const alone = 'No request of before is known, so it is not known whether they do the same.'
-    expect((await compare(twins)).asked).toMatchObject({ result: 'inconclusive', message: alone })
     await twins.ask(twins.before, 'GET', '/domains')
     await twins.delete(`${AT}/requests`)
     await twins.ask(twins.before, 'GET', '/domains')
@@ -126,30 +124,12 @@ describe('the comparison of two accounts', () => {
   })
 })
 
-it('The comparison of an account with its snapshot, or with the state before a request, has only what it holds', async () => {
-  const twins = await startTwins()
-  await twins.post(`${AT}/snapshots`, { name: 'clean' })
-  const { headers } = await twins.ask(twins.before, 'POST', '/domains', { domains: ['new.example'] })
-  const id = headers['x-request-id']
-  for (const [query, earlier] of [
-    ['snapshot=clean', { snapshot: 'clean', before: null }],
-    [`before=${id}`, { snapshot: null, before: id }],
-  ] as const) {
-    const { result, message, asked, covered, holds, other } = await compare(twins, query)
-    expect([result, asked, covered, message]).toEqual(['different', null, null, holds.message])
-    expect(other).toMatchObject({ account: 'before', domains: 3, ...earlier })
-    expect(namesIn(holds.domains.only_in_one)).toEqual(['new.example'])
-  }
-})
-
 const EXACTLY = 'Exactly one of the query parameters with, snapshot and before is needed, not'
 
 it.each([
   ['', 400, `${EXACTLY} 0.`],
-  ['with=after&snapshot=clean', 400, `${EXACTLY} 2.`],
   ['with=before', 400, '`with` must be another account, and "before" is the account itself.'],
   ['with=afterwards', 404, 'There is no account "afterwards".'],
-  ['snapshot=clean', 404, 'There is no snapshot "clean".'],
   ['before=x', 404, 'There is no request "x".'],
   ['with=after&limit=1001', 400, '`limit` must be at most 1000, not 1001.'],
 ])('A comparison with the query %j is refused: %i %s', async (query, status, message) => {

@@ -5,7 +5,6 @@ import { openMemoryStore } from '../../src/store/memory.ts'
 import { ACCOUNT, withKey } from '../support/account.ts'
 import { addFault } from '../support/control-plane.ts'
 import { type ObservedService, startObserved } from '../support/observed-service.ts'
-import { sendPlanned } from '../support/planned-requests.ts'
 
 // Which rules, choices and corrections belong to a refusal is in test/corpus.
 
@@ -101,14 +100,5 @@ describe('the coverage', () => {
     const report = await coverageOf(service, '/coverage')
     expect(responseOf(report, 'listDomains', 401, 'unauthorized')).toMatchObject({ genuine: 1 })
     expect(report.outside).toEqual([{ ...notFound, genuine: 2 }])
-  })
-
-  it('gives for a refused key a command with the key in another form, so that it counts for this account', async () => {
-    const service = await startObserved()
-    const { rules } = await coverageOf(service)
-    const gap = rules.find(({ id }) => id.endsWith('key-required'))
-    expect(gap?.curl?.at(-1)).toContain('"Authorization: Bearer  $API_KEY"')
-    await sendPlanned(service, gap?.request ?? [])
-    expect((await coverageOf(service)).rules.find(({ id }) => id === gap?.id)?.seen).toBe(true)
   })
 })

@@ -25,10 +25,8 @@ afterAll(shared.stop)
 describe('the journal and the explanation show no secret', () => {
   it.each<[where: string, secret: string, send: Send]>([
     ['in Authorization', API_KEY, get('/domains')],
-    ['after another scheme', API_KEY, get('/domains', { authorization: `bearer  ${API_KEY}` })],
     ['of Basic', 'dXNlcjpwYXNzd29yZA==', get('/domains', { authorization: 'Basic dXNlcjpwYXNzd29yZA==' })],
     ['of another header', 'hunter2hunter2', get('/domains', { 'x-api-key': 'hunter2hunter2' })],
-    ['of a cookie', 'hunter2hunter2', get('/domains', { cookie: 'sid=hunter2hunter2' })],
     ['in the query', API_KEY, get(`/domains?x=${API_KEY}`, NO_KEY)],
     ['in the path', API_KEY, get(`/${API_KEY}`, NO_KEY)],
     ['of another account, in the body', API_KEY, createGroup(`my ${API_KEY}`, withKey('sandbox_b'))],
@@ -62,7 +60,6 @@ describe('the secret of a key is hidden in the bodies of its account', () => {
   it.each<[how: string, give: (service: ObservedService) => Promise<unknown>]>([
     ['that is added', asks('POST', KEYS, { key: SECRET })],
     ['that is imported', asks('PUT', `${ACCOUNT}/state`, { keys: [{ key: SECRET }] })],
-    ['that a reset brings', asks('POST', `${ACCOUNT}/reset`, { fixture: { keys: [{ key: SECRET }] } })],
     [
       'that a snapshot brings back',
       async ({ ask }) => {
@@ -77,15 +74,6 @@ describe('the secret of a key is hidden in the bodies of its account', () => {
     await give(service)
     expect(await shown(service)).toBe('[redacted]')
     expect(await shown(service, { secret: `\\u006eorthern-lamps.example` })).toBe('[redacted]')
-  })
-
-  it('in the account that has it, and in no other', async () => {
-    const service = await startObserved()
-    for (const id of ['acme', 'bolt']) await service.ask('POST', '/accounts', { id, api_key: `key-of-${id}` })
-    await service.ask('POST', '/accounts/acme/keys', { key: SECRET })
-    expect(await shown(service, { account: 'acme', key: 'key-of-acme' })).toBe('[redacted]')
-    expect(await shown(service, { account: 'bolt', key: 'key-of-bolt' })).toBe(SECRET)
-    expect(await shown(service)).toBe(SECRET)
   })
 
   it('everywhere: in lists, events, explanations, near misses and the verdict', async () => {
@@ -114,7 +102,6 @@ describe('the secret of a key is hidden in the bodies of its account', () => {
 
   it.each<[how: string, lose: (service: ObservedService, id: string) => Promise<unknown>]>([
     ['with the key', ({ ask }, id) => ask('DELETE', `${KEYS}/${id}`)],
-    ['by a reset', asks('POST', `${ACCOUNT}/reset`, {})],
     ['by an older snapshot', asks('POST', `${ACCOUNT}/snapshots/before/restore`)],
   ])('until it is forgotten %s', async (_, lose) => {
     const service = await startObserved()

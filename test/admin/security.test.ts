@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createGuard } from '../../src/admin/guard.ts'
-import { OptionError, startUnderstudy } from '../../src/index.ts'
+import { startUnderstudy } from '../../src/index.ts'
 import {
   type ControlPlane,
   controlApi,
@@ -120,14 +120,10 @@ describe('with a token', () => {
 })
 
 describe('on a host that others can reach', () => {
-  it.each(['0.0.0.0', '::', '192.0.2.1', '::ffff:127.0.0.1', '127.0.0.1.nip.io'])(
-    '%s, a start without a token is refused',
-    async (host) => {
-      const error = await startUnderstudy({ host, fixture: 'empty' }).catch((thrown: unknown) => thrown)
-      expect(error).toBeInstanceOf(OptionError)
-      expect((error as OptionError).message).toContain('give adminToken or admin: false')
-    },
-  )
+  it.each(['0.0.0.0', '::', '127.0.0.1.nip.io'])('%s, a start without a token is refused', async (host) => {
+    const start = startUnderstudy({ host, fixture: 'empty' })
+    await expect(start).rejects.toThrow('give adminToken or admin: false')
+  })
 
   it('a start is not refused with a token, or without a control plane', async () => {
     const { send } = await startControlPlane({ host: '0.0.0.0', adminToken: TOKEN })
@@ -137,7 +133,7 @@ describe('on a host that others can reach', () => {
     onTestFinished(() => bare.stop())
     expect(bare.adminUrl).toBeUndefined()
     const { origin } = new URL(bare.baseUrl)
-    for (const path of ['/__admin', '/__admin/', '/__admin/health', '/__admin/accounts']) {
+    for (const path of ['/__admin/', '/__admin/accounts']) {
       const response = await fetch(origin + path)
       expect(response.status).toBe(404)
       expect(Object.keys((await response.json()) as object)).toEqual(['success', 'error'])
