@@ -49,7 +49,7 @@ const LONGEST = 2000
 const UNDECIDED_REASON = 'to be decided'
 
 /** The schema of the file. */
-export const BASELINE_SCHEMA: Json = {
+const BASELINE_SCHEMA: Json = {
   type: 'object',
   additionalProperties: false,
   required: ['findings'],

@@ -79,7 +79,7 @@ const finding = record({
 })
 
 /** The schema of a verdict about one assumption. */
-export const VERDICT_SCHEMA = record({
+const VERDICT_SCHEMA = record({
   id: name('The id of the assumption.'),
   verdict: {
     enum: ['as chosen', 'alternative', 'contradicted', 'undecided'],

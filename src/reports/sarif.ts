@@ -8,8 +8,8 @@ const SCHEMA = 'https://json.schemastore.org/sarif-2.1.0.json'
 /** The name that readers use for the root folder of the repository. */
 const ROOT = '%SRCROOT%'
 /** Code scanning rejects a longer name, and truncates a longer description. */
-export const LONGEST_NAME = 255
-export const LONGEST_DESCRIPTION = 1024
+const LONGEST_NAME = 255
+const LONGEST_DESCRIPTION = 1024
 
 /**
  * The report as SARIF 2.1.0 for code scanning. Each result has a line of openapi.yaml as its place, and each rule has a

@@ -1,51 +1,36 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { foldToWidth, shortenToWidth, widthOf } from '../../src/reports/columns.ts'
+import { findDifference } from '../../src/reports/difference.ts'
 
-describe('the width of a text', () => {
-  it.each<[text: string, width: number]>([
-    ['', 0],
-    ['plain', 5],
-    ['ümläut', 6],
-    ['日本語', 6],
-    ['한국', 4],
-    ['😀!', 3],
-    ['e\u0301', 1],
-    ['\u001b[31mred\u001b[39m', 3],
-    ['→ …', 3],
-  ])('of %j is %d columns', (text, width) => {
-    expect(widthOf(text)).toBe(width)
-  })
+it.each<[text: string, width: number]>([
+  ['', 0],
+  ['ümläut', 6],
+  ['日本語', 6],
+  ['😀!', 3],
+  ['e\u0301', 1],
+  ['\u001b[31mred\u001b[39m', 3],
+])('the width of %j is %d columns', (text, width) => {
+  expect(widthOf(text)).toBe(width)
 })
 
-describe('a text that is too wide', () => {
-  it.each<[text: string, columns: number, shown: string]>([
-    ['plain', 5, 'plain'],
-    ['plainer', 5, 'plai…'],
-    ['日本語', 5, '日本…'],
-    ['日本語', 4, '日…'],
-  ])('%j in %d columns is %j', (text, columns, shown) => {
-    expect(shortenToWidth(text, columns)).toBe(shown)
+it('a text is broken between words, is never wider than the columns, and loses nothing', () => {
+  expect(foldToWidth('a seventeen b', 5)).toEqual(['a', 'seven', 'teen', 'b'])
+  expect(['plainer', '日本語'].map((text) => shortenToWidth(text, 5))).toEqual(['plai…', '日本…'])
+  const text = fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ unit: fc.constantFrom(...'ab 日😀') }))
+  const fits = fc.property(text, fc.integer({ min: 2, max: 40 }), (any, columns) => {
+    const lines = foldToWidth(any, columns)
+    for (const line of [...lines, shortenToWidth(any, columns)]) expect(widthOf(line)).toBeLessThanOrEqual(columns)
+    expect(lines.join('').replaceAll(' ', '')).toBe(any.replaceAll(' ', ''))
   })
+  fc.assert(fits, { seed: 4 })
+})
 
-  it('is broken between words, and a long word within it', () => {
-    expect(foldToWidth('one two three', 7)).toEqual(['one two', 'three'])
-    expect(foldToWidth('a seventeen b', 5)).toEqual(['a', 'seven', 'teen', 'b'])
-    expect(foldToWidth('', 5)).toEqual([''])
-  })
-
-  it('is never wider than the columns, and loses nothing when it is broken', () => {
-    const text = fc.oneof(
-      fc.string({ unit: 'grapheme' }),
-      fc.array(fc.constantFrom(...'ab 日😀')).map((all) => all.join('')),
-    )
-    fc.assert(
-      fc.property(text, fc.integer({ min: 2, max: 40 }), (any, columns) => {
-        expect(widthOf(shortenToWidth(any, columns))).toBeLessThanOrEqual(columns)
-        const lines = foldToWidth(any, columns)
-        for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(columns)
-        expect(lines.join('').replaceAll(' ', '')).toBe(any.replaceAll(' ', ''))
-      }),
-    )
-  })
+it.each([
+  ['{"a":|1|,"b":2}', '{"a":|3|,"b":2}'],
+  ['aa||', 'aa|a|'],
+  ['x|😀|y', 'x|😁|y'],
+])('the difference of two texts is what lies between the bars in %j and %j', (one, other) => {
+  const without = (text: string) => text.replaceAll('|', '')
+  expect(findDifference(without(one), without(other)).map((parts) => parts.join('|'))).toEqual([one, other])
 })

@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest'
 import { ANNOTATIONS, annotate, appendStepSummary, LARGEST_SUMMARY, withoutCommands } from '../../src/reports/github.ts'
 import type { Report } from '../../src/reports/report.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { HOSTILE } from './hostile-texts.ts'
 import { finding, report, SURROUNDINGS } from './sample-report.ts'
 
 const lines = (value: Report) => annotate(value, SURROUNDINGS)
@@ -17,11 +16,6 @@ describe('the annotations', () => {
         '%0ASend the list of domains as "domains".' +
         `%0Acurl -X POST http://127.0.0.1:4010/api/v1/domains --data-raw '{"domains":["example.com"]}'`,
     ])
-  })
-
-  it('have the level of the finding', () => {
-    const findings = (['note', 'warning', 'error'] as const).map((level) => finding({ level }))
-    expect(lines(report({ findings })).map((line) => line.split(' ')[0])).toEqual(['::error', '::warning', '::notice'])
   })
 
   it('are as many as a step shows, the worst first, and a last line counts the rest', () => {
@@ -49,14 +43,6 @@ describe('the annotations', () => {
       '::error title=a%3A b%2C c%25%0A%3A%3Ad,file=openapi.yaml,line=7::50%25 ::x%0Ay,z',
     ])
   })
-
-  it.each(HOSTILE)('are one command with %j in every text', (text) => {
-    const rule = { id: text, name: text, description: text }
-    const all = lines(report({ findings: [finding({ rule, message: text, remedy: { text, command: text } })] }))
-    expect(all).toHaveLength(1)
-    const [, properties] = /^::error ([^\n\r]*?)::[^\n\r]*$/.exec(all[0] ?? '') ?? []
-    expect(properties?.split(',').map((pair) => pair.split('=')[0])).toEqual(['title', 'file', 'line'])
-  })
 })
 
 describe('a line of the log', () => {
@@ -72,27 +58,26 @@ describe('a line of the log', () => {
 })
 
 describe('the summary of the step', () => {
-  it('is appended to what is there', async () => {
+  const append = async (before: string, value = report()) => {
     const file = join(temporaryFolder(), 'summary')
-    writeFileSync(file, '# Before\n')
-    expect(await appendStepSummary(report(), SURROUNDINGS, file)).toBeUndefined()
-    expect(readFileSync(file, 'utf8')).toMatch(/^# Before\n\n## dmarc-understudy run: npm test\n/)
-  })
+    writeFileSync(file, before)
+    const problem = await appendStepSummary(value, SURROUNDINGS, file)
+    return { problem, text: readFileSync(file, 'utf8') }
+  }
 
-  it('is never larger than a step can have, with what is there', async () => {
-    const file = join(temporaryFolder(), 'summary')
-    writeFileSync(file, 'x'.repeat(LARGEST_SUMMARY - 9000))
+  it('is appended to what is there, and never larger than a step can have', async () => {
+    const { problem, text } = await append('# Before\n')
+    expect({ problem, text }).toEqual({
+      text: expect.stringMatching(/^# Before\n\n## dmarc-understudy run: npm test\n/),
+    })
     const findings = Array.from({ length: 30 }, () => finding({ message: 'ü'.repeat(500) }))
-    expect(await appendStepSummary(report({ findings }), SURROUNDINGS, file)).toBeUndefined()
-    const text = readFileSync(file)
-    expect(text.length).toBeLessThanOrEqual(LARGEST_SUMMARY)
-    expect(text.toString()).toMatch(/Left out, because the text would be too long: 2\d errors more\..*\n$/)
+    const long = await append('x'.repeat(LARGEST_SUMMARY - 9000), report({ findings }))
+    expect(Buffer.byteLength(long.text)).toBeLessThanOrEqual(LARGEST_SUMMARY)
+    expect(long.text).toMatch(/Left out, because the text would be too long: 2\d errors more\..*\n$/)
   })
 
   it('says why it could not be written', async () => {
-    const file = join(temporaryFolder(), 'summary')
-    writeFileSync(file, 'x'.repeat(LARGEST_SUMMARY - 10))
-    expect(await appendStepSummary(report(), SURROUNDINGS, file)).toBe('has no room left')
+    expect((await append('x'.repeat(LARGEST_SUMMARY - 10))).problem).toBe('has no room left')
     expect(await appendStepSummary(report(), SURROUNDINGS, '/none/summary')).toBe('cannot be written (ENOENT)')
   })
 })

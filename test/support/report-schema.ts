@@ -1,12 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { expect } from 'vitest'
-import type { ReportName } from '../reports/report-schemas.ts'
 
-const validators = new Map<string, ValidateFunction>()
+/** The JSON reports that have a schema in `docs/schemas`. */
+export const REPORT_NAMES = [
+  ...(['run', 'check', 'verify', 'evidence', 'baseline', 'calibration', 'risks'] as const),
+  ...(['dependencies', 'explore', 'explore-beside'] as const),
+]
+export type ReportName = (typeof REPORT_NAMES)[number]
+
+const validators = new Map<ReportName, ValidateFunction>()
 
 /** The check of a JSON report by its schema in `docs/schemas`. */
-export function validatorOf(name: string): ValidateFunction {
+export function validatorOf(name: ReportName): ValidateFunction {
   const known = validators.get(name)
   if (known !== undefined) return known
   const schema = JSON.parse(readFileSync(new URL(`../../docs/schemas/${name}.json`, import.meta.url), 'utf8'))

@@ -1,0 +1,78 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { printable } from '../../src/ground/show.ts'
+import { code, escapeText } from '../../src/reports/markdown.ts'
+import type { Report } from '../../src/reports/report.ts'
+import { HOSTILE } from './hostile-texts.ts'
+import { reportOf } from './sample-report.ts'
+import { elementsOf, markupOf, STRUCTURES } from './structure.ts'
+
+const ANY = fc.oneof(
+  fc.string({ unit: 'binary', minLength: 1 }),
+  fc.string({ unit: fc.constantFrom(...'ab12`|\\*_~<>&@#[]()!:/. \n-+='), minLength: 1 }),
+)
+const saying = (text: string): Report => ({ ...reportOf(text), json: { said: [text] } })
+
+describe.each(Object.entries(STRUCTURES))('a report as %s', (_, structureOf) => {
+  it.each(HOSTILE)('is the same but for the text %j', async (text) => {
+    expect(await structureOf(saying(text))).toEqual(await structureOf(saying('harmless')))
+  })
+
+  it('is the same but for the text, whatever it is', async () => {
+    const harmless = await structureOf(saying('harmless'))
+    await fc.assert(
+      fc.asyncProperty(ANY, async (text) => void expect(await structureOf(saying(text))).toEqual(harmless)),
+      { seed: 7, numRuns: 30 },
+    )
+  })
+})
+
+describe('a text in Markdown', () => {
+  it.each(HOSTILE)('is read as it was written: %j', (text) => {
+    const read = escapeText(text)
+      .replaceAll('&#8203;', '')
+      .replaceAll(/&#(\d+);/g, (_, number) => String.fromCharCode(number))
+      .replaceAll(/\\([!-/:-@[-`{-~])/g, '$1')
+      .replaceAll(/&(amp|lt|gt);/g, (_, name: string) => ({ amp: '&', lt: '<', gt: '>' })[name] ?? '?')
+    expect(read).toBe(printable(text.replaceAll(/\s+/g, ' ').trim()))
+  })
+
+  it.each([
+    ['@octocat', '@&#8203;octocat'],
+    ['a@b', 'a@&#8203;b'],
+    ['#12', '\\#&#8203;12'],
+    ['GH-7', 'GH\\-&#8203;7'],
+    ['gh-7', 'gh\\-&#8203;7'],
+    [':tada:', '&#58;tada:'],
+    ['https://a.example', 'https&#58;//a.example'],
+    ['WWW.a.example', 'WWW&#46;a.example'],
+    ['1. item', '1\\. item'],
+    ['- item', '\\- item'],
+    ['> quote', '&gt; quote'],
+    ['    code', 'code'],
+  ])('names nobody, refers to nothing and begins nothing: %j', (text, escaped) => {
+    expect(escapeText(text)).toBe(escaped)
+  })
+
+  it.each([
+    ['a', '`a`'],
+    ['`a``', '``` `a`` ```'],
+    [' a ', '`  a  `'],
+    ['a\n|b', '`a |b`'],
+  ])('in code is code: %j', (text, written) => {
+    expect(code(text)).toBe(written)
+  })
+})
+
+const XML = '<?xml version="1.0" encoding="UTF-8"?>\n'
+it.each([
+  ...['', '<testsuites></testsuite>', '<testsuites>', '<testsuites><a/></testsuites>', '<testsuites>&x;</testsuites>'],
+  ...['<testsuites a="<"/>', '<testsuites>\u0000</testsuites>'],
+])('The reader of these tests takes this for no JUnit report: %j', (xml) => {
+  expect(elementsOf(`${XML}<testsuites name="a"/>`)).toEqual(['testsuites name'])
+  expect(() => elementsOf(XML + xml)).toThrow()
+})
+
+it('The reader of these tests sees markup in Markdown that is not escaped', () => {
+  expect(markupOf('a *b* @c `d` \\*\n```sh\n*\n```')).toEqual(['**@§', '¶'])
+})
