@@ -1,0 +1,229 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, onTestFinished } from 'vitest'
+import { makeProject } from '../support/client-project.ts'
+import { eventually } from '../support/processes.ts'
+import { it } from '../support/program.ts'
+import { runInProcess } from '../support/program-in-process.ts'
+import { PROGRAM, ROOT, runProcess, runShell, spawnShell } from '../support/program-process.ts'
+import { entryOf, harOf } from '../support/recorded.ts'
+import { environmentWith } from '../support/running-program.ts'
+
+const LINE = `'${process.execPath}' '${PROGRAM}'`
+
+/** Whether requests are answered there. */
+const answers = (url: string) =>
+  fetch(url).then(
+    () => true,
+    () => false,
+  )
+
+describe('the program as a process', () => {
+  // All other refusals and outputs are looked at in the process of the tests.
+  it('says and returns what it does without one', async () => {
+    const args = ['serve', '--port', '0', '--data', fileURLToPath(import.meta.url)]
+    const result = await runProcess(args)
+    expect(result.code).toBe(3)
+    expect(result).toEqual(await runInProcess(args))
+  })
+
+  it('is executable', async () => {
+    const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+    expect(await runShell('dist/cli.js --version')).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
+  })
+
+  it('may be read in part, by head or a pager', async () => {
+    const result = await runShell(`${LINE} fixture --domains 5000 | head -n 1`)
+    expect(result).toMatchObject({ code: 0, stdout: '{\n', stderr: expect.not.stringContaining('EPIPE') })
+  })
+
+  it('that cannot write its output says so in one line', async () => {
+    const { code, stderr } = await runShell(`${LINE} serve --port 0 > /dev/full`)
+    const message = 'standard output cannot be written (ENOSPC); send it somewhere else'
+    expect({ code, stderr }).toEqual({ code: 3, stderr: `dmarc-understudy: ${message}\n` })
+  })
+
+  it('works to its end where standard error cannot be written', async ({ folder }) => {
+    writeFileSync(join(folder, 'a.har'), harOf([entryOf()]))
+    // Two texts, one after the other: the report, and that the evidence cannot be written.
+    expect(await runShell(`${LINE} check '${folder}/a.har' --evidence /dev/full 2> /dev/full`)).toMatchObject({
+      code: 3,
+    })
+  })
+
+  it('says in one line that its working folder was deleted', async () => {
+    const { code, stderr } = await runShell(
+      `folder=$(mktemp -d) && cd "$folder" && rmdir "$folder" && ${LINE} run -- true`,
+    )
+    const message = 'the working folder is not there any more (ENOENT); change into another one'
+    expect({ code, stderr }).toEqual({ code: 2, stderr: `dmarc-understudy: ${message}\n` })
+  })
+
+  it('is started by npm with its options, and ends when npm is told to', async () => {
+    // Without the build, which the tests have just made.
+    const npm = 'exec npm start --silent --ignore-scripts -- --port 0 --log-level warn'
+    const running = spawnShell(npm, { folder: ROOT })
+    onTestFinished(() => running.stop('SIGKILL'))
+    const [, url = ''] = await running.prints(/Base URL {3}(\S+)/)
+    expect((await fetch(`${url}/domains`)).status).toBe(401)
+    running.stop()
+    expect((await running.ended).stderr).toBe('')
+    await expect.poll(() => answers(url)).toBe(false)
+  })
+})
+
+describe('the log of serve', () => {
+  const WRONG_KEY = `key_Wrong123.${'w'.repeat(48)}`
+
+  it('is JSON lines that tell of every request to the last one before the end, and hold no secret', async ({
+    folder,
+  }) => {
+    const file = join(folder, 'log')
+    const running = spawnShell(`exec ${LINE} serve --port 0 --fixture empty --admin-token token-of-mine 2> '${file}'`)
+    const [greeting, url, key = ''] = await running.prints(
+      /[\s\S]*Base URL {3}(\S+)\n {2}API key {4}(.+)\n[\s\S]*curl .+\n/,
+    )
+    const ask = (path: string, more: RequestInit = {}, bearer = key) =>
+      fetch(url + path, { headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' }, ...more })
+    await ask('/domains', { method: 'POST', body: '{"domains":["a.example"]}' })
+    await ask('/domaingroups?id=SECRET-ID')
+    await ask('/dmarc', {}, WRONG_KEY)
+    for (let asked = 0; asked < 100; asked++) await ask('/nowhere')
+    running.stop()
+    expect(await running.ended).toEqual({ code: 0, stdout: `${greeting}\n`, stderr: '' })
+    const text = readFileSync(file, 'utf8')
+    const lines = text.trimEnd().split('\n')
+    const common = { msg: 'request', time: expect.any(String), request_id: expect.any(String), ms: expect.any(Number) }
+    const added = { operation: 'addDomains', status: 200, account: 'default', key: key.split('.')[0] }
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { ...common, ...added, method: 'POST', path: '/api/v1/domains' },
+      { ...common, method: 'GET', path: '/api/v1/domaingroups', status: 404, code: 'not_found' },
+      { ...common, method: 'GET', path: '/api/v1/dmarc', status: 401, code: 'unauthorized' },
+      ...Array(100).fill({ ...common, method: 'GET', path: '/api/v1/nowhere', status: 404, code: 'not_found' }),
+    ])
+    for (const secret of [key.split('.')[1], WRONG_KEY.split('.')[1], 'token-of', 'SECRET-ID', 'Bearer'])
+      expect(text).not.toContain(secret)
+  })
+
+  it('that nobody reads holds up neither the answers nor the stop', async () => {
+    const child = spawn(process.execPath, [PROGRAM, 'serve', '--port', '0'], { stdio: ['ignore', 'pipe', 'pipe'] })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    let greeting = ''
+    for await (const chunk of child.stdout.setEncoding('utf8')) {
+      greeting += chunk
+      if (greeting.includes('Try it')) break
+    }
+    const [, url] = /Base URL {3}(\S+)/.exec(greeting) ?? []
+    // A pipe holds 64 KiB, a socket 200 KiB.
+    const path = `/${'x'.repeat(4_000)}`
+    for (let sent = 0; sent < 100; sent++) expect((await fetch(url + path)).status).toBe(404)
+    child.kill('SIGTERM')
+    expect(await once(child, 'exit')).toEqual([0, null])
+  })
+})
+
+describe('a data folder', () => {
+  const ADD = { method: 'POST', body: '{"domains":["first.example"]}' }
+
+  it('is made where it is missing, is refused to others meanwhile, and keeps what was answered from a kill', async ({
+    serveProcess,
+    folder,
+  }) => {
+    const data = join(folder, 'here', 'deep', 'er')
+    mkdirSync(join(folder, 'here'))
+    const options = ['--data', 'deep/er', '--durability', 'rename', '--fixture', 'empty']
+    const first = await serveProcess(options, { folder: join(folder, 'here') })
+    expect((await first.request('/domains', ADD)).status).toBe(200)
+    const { code, stdout, stderr } = await runInProcess(['serve', '--port', '0', '--data', data])
+    expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
+    const refusal = `^dmarc-understudy: ${data} is in use by process \\d+ on ${hostname()}: stop it, choose another folder, `
+    expect(stderr).toMatch(new RegExp(`${refusal}or [^\\n]+\\n$`))
+    first.stop('SIGKILL')
+    await first.ended
+    expect(existsSync(join(data, '.lock'))).toBe(true)
+    const second = await serveProcess(['--data', data, '--log-format', 'pretty'])
+    expect((await second.request('/domains')).body).toMatchObject({ data: { domains: ['first.example'] } })
+    second.stop('SIGTERM')
+    const { code: ended, stderr: log } = await second.ended
+    expect([ended, ...log.split('\n')]).toEqual([
+      0,
+      expect.stringMatching(
+        /^\d\d:\d\d:\d\d warning: The lock of .+ is taken over from process \d+ on .+, which has left it /,
+      ),
+      expect.stringMatching(/^\d\d:\d\d:\d\d GET \/api\/v1\/domains → 200 \(default, [\d.]+ ms\)$/),
+      '',
+    ])
+    expect(readdirSync(data)).toEqual(['account-default.json'])
+  })
+
+  it('that a second signal leaves while it is saved is named', async ({ serveProcess, folder }) => {
+    const service = await serveProcess(['--data', folder, '--log-level', 'silent'])
+    // A request that is not complete keeps the stop waiting for a moment.
+    const socket = connect(Number(new URL(service.baseUrl).port), '127.0.0.1').on('error', () => {})
+    const head = `POST ${new URL(service.baseUrl).pathname}/domains HTTP/1.1\r\nHost: localhost\r\n`
+    const fields = `Authorization: Bearer ${service.apiKey}\r\nContent-Type: application/json\r\nContent-Length: 10\r\n`
+    socket.write(`${head}${fields}Expect: 100-continue\r\n\r\n`)
+    await once(socket, 'data')
+    service.stop('SIGTERM')
+    await expect.poll(() => answers(service.baseUrl), { interval: 5 }).toBe(false)
+    service.stop('SIGTERM')
+    const { code, stderr } = await service.ended
+    expect(code).toBe(null)
+    expect(stderr).toMatch(/^dmarc-understudy: ended before everything was saved: [^\n]+\n$/)
+    socket.destroy()
+  })
+})
+
+describe('with --exit-with-parent, the server ends', () => {
+  const SERVE = 'serve --port 0 --log-level silent --ready-file'
+
+  function isAlive(pid: number): boolean {
+    try {
+      process.kill(pid, 0)
+      return !/^\d+ \(.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+    } catch {
+      return false
+    }
+  }
+
+  /** Starts a program that starts servers with ready files, and waits until these are there. */
+  async function startParent(folder: string, [command = '', ...args]: readonly string[], ready = ['ready.json']) {
+    const child: ChildProcess = spawn(command, args, { cwd: folder, env: environmentWith(), stdio: 'ignore' })
+    const pids: number[] = []
+    for (const name of ready) {
+      const path = join(folder, name)
+      await eventually(`${name} is there`, () => existsSync(path) && readFileSync(path, 'utf8') !== '')
+      pids.push(JSON.parse(readFileSync(path, 'utf8')).pid)
+    }
+    onTestFinished(() => {
+      for (const pid of pids) if (isAlive(pid)) process.kill(pid, 'SIGKILL')
+    })
+    return { child, pids }
+  }
+
+  it('with a script that is killed, and without it the server goes on', async ({ folder }) => {
+    // A shell waits in the foreground for something else.
+    const line = `${LINE} ${SERVE} bound.json --exit-with-parent & ${LINE} ${SERVE} free.json & sleep 60; true`
+    const { child, pids } = await startParent(folder, ['sh', '-c', line], ['bound.json', 'free.json'])
+    child.kill('SIGKILL')
+    await eventually('the server has ended', () => !isAlive(pids[0] ?? 0))
+    expect(isAlive(pids[1] ?? 0)).toBe(true)
+  })
+
+  it.for([
+    ['npx that gets a', 'SIGTERM', []],
+    ['the script that called npx and gets a', 'SIGKILL', ['sh', '-c']],
+  ] as const)('with %s %s', async ([, signal, caller], { folder }) => {
+    makeProject(folder)
+    const npx = `npx dmarc-understudy ${SERVE} ready.json --exit-with-parent`
+    const command = caller.length === 0 ? npx.split(' ') : [...caller, `${npx} & sleep 60; true`]
+    const { child, pids } = await startParent(folder, command)
+    child.kill(signal)
+    await eventually('the server has ended', () => !isAlive(pids[0] ?? 0))
+  })
+})
