@@ -130,8 +130,7 @@ describe('a data folder', () => {
     ],
   ])(
     'keeps its account with its key, and the next start says that it heeds none of %j',
-    async ([args, notes], tools) => {
-      const { serve, folder } = tools
+    async ([args, notes], { serve, folder }) => {
       const first = await serve(['--data', folder])
       first.stop()
       await first.ended

@@ -4,16 +4,15 @@ import { describe, expect, it } from 'vitest'
 import { makeDiscreet } from '../../src/cli/discreet-terminal.ts'
 import { deliverReport } from '../../src/cli/reports.ts'
 import type { Terminal } from '../../src/cli/terminal.ts'
-import { FORMAT_NAMES } from '../../src/reports/formats.ts'
 import { finding, report } from '../reports/sample-report.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** A terminal that keeps what is written to standard error; nothing else of it may be used. */
-function quietTerminal(environment: NodeJS.ProcessEnv = {}, args: readonly string[] = []) {
+function quietTerminal(environment: NodeJS.ProcessEnv = {}) {
   const lines: string[] = []
   const screen: Terminal['screen'] = { size: undefined, colours: false }
   const terminal = { environment, screen, printError: (line: string) => void lines.push(line) } as Terminal
-  return { terminal: makeDiscreet(terminal, args), lines }
+  return { terminal: makeDiscreet(terminal, []), lines }
 }
 
 describe('the delivery of a report', () => {
@@ -23,16 +22,6 @@ describe('the delivery of a report', () => {
     expect(await deliverReport(report({ exitCode: 7 }), [{ format: 'json', file }], terminal)).toBe(7)
     expect(lines.at(-1)).toBe('FAILED  1 request violates the contract, of 12.')
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(report().json)
-  })
-
-  it('writes every format, and takes keys out of each', async () => {
-    const folder = temporaryFolder()
-    const targets = FORMAT_NAMES.map((format) => ({ format, file: join(folder, format) }))
-    const { terminal, lines } = quietTerminal({}, ['--api-key', 'secret-key'])
-    const findings = [finding({ message: 'It sent secret-key.' })]
-    await deliverReport(report({ findings, json: { key: 'secret-key' } }), targets, terminal)
-    for (const { file } of targets) expect(readFileSync(file, 'utf8')).toContain('redacted')
-    expect([...targets.map(({ file }) => readFileSync(file, 'utf8')), ...lines].join()).not.toContain('secret-key')
   })
 
   it('ends with 3 and names the report that could not be written', async () => {
@@ -72,11 +61,11 @@ describe('the delivery on GitHub Actions', () => {
     expect(lines.filter((line) => line.includes('##[') && !line.startsWith('::error '))).toEqual([])
   })
 
-  it.each<[what: string, file: string | undefined, problem: string]>([
-    ['is not set', undefined, 'is not set, so the step has no summary'],
-    ['is empty', '', 'is not set, so the step has no summary'],
-    ['cannot be written', '/none/summary', 'cannot be written (ENOENT)'],
-  ])('warns in a line when the file of the summary %s, and does not fail', async (_, file, problem) => {
+  it.each<[file: string | undefined, problem: string]>([
+    [undefined, 'is not set, so the step has no summary'],
+    ['', 'is not set, so the step has no summary'],
+    ['/none/summary', 'cannot be written (ENOENT)'],
+  ])('warns in a line where the file of the summary is %j, and does not fail', async (file, problem) => {
     const { terminal, lines } = quietTerminal(actions(file))
     expect(await deliverReport(report({ findings: [] }), [], terminal)).toBe(0)
     expect(lines.at(-1)).toBe(`dmarc-understudy: warning: GITHUB_STEP_SUMMARY ${problem}`)

@@ -12,15 +12,13 @@ import { flagOf, type Options, secret } from '../../src/start/option.ts'
 import { LIBRARY_OPTIONS } from '../../src/start/option-table.ts'
 import { listenOn } from '../support/listening.ts'
 import { it } from '../support/program.ts'
-import { runInProcess, startInProcess } from '../support/program-in-process.ts'
+import { startInProcess } from '../support/program-in-process.ts'
 import { entryOf, harOf } from '../support/recorded.ts'
-import { endOf, type Result, type RunOptions } from '../support/running-program.ts'
+import type { RunningProgram } from '../support/running-program.ts'
 import { shellClient } from '../support/shell-client.ts'
 import { DEPENDS_ON_ORDER } from '../trials/vary/varied-client.ts'
 import { ask, listens } from './proxied.ts'
 import { ENVIRONMENT, LAWFUL, VIOLATING } from './run-client.ts'
-
-const HAS_BASH = spawnSync('bash', ['--version']).status === 0
 
 /** Every kind of secret that a command line can hold. Some characters have another spelling in each format. */
 const KEY = `k'1"a\\b%2Fc+d<e`
@@ -37,6 +35,7 @@ const FOR_COMMAND = ['--set-env', `SERVICE_TOKEN=${VARIABLE}`]
 /** What the command of the user is given, and does not need. */
 const ITS_OWN = ['client', '--token', ARGUMENT, `--proxy=https://me:${USER}@proxy.example`]
 const SAYS_ALL = `echo "$UNDERSTUDY_API_KEY and $SERVICE_TOKEN" "$@" >&2;`
+const FAILS = ['sh', '-c', `${SAYS_ALL} exit 1`, ...ITS_OWN]
 const BLIND_RETRY = `twice() { "$@" --fail --max-time 1 || "$@" --fail --max-time 1; }
 ${SAYS_ALL} twice send POST /domaingroups --data '{"name": "Retail"}'`
 const ENSURE = `${SAYS_ALL} send GET /domaingroups | grep -q '"Retail"' || send POST /domaingroups --fail --data '{"name": "Retail"}'`
@@ -47,6 +46,11 @@ to '{"id": "mine", "fixture": "empty", "api_key": "'$made'"}' /accounts; echo "m
 ${BLIND_RETRY}`
 const LOST = '[{"match":{"operation":"createDomainGroup"},"times":1,"phase":"after","connection":"reset"}]'
 const EXPLORED = ['explore', '--fixture', 'empty', ...OWN, ...FOR_COMMAND]
+const ASSISTANT = [
+  ...['{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},'],
+  ...['"clientInfo":{"name":"test","version":"1"}}}\n{"jsonrpc":"2.0","method":"notifications/initialized"}\n'],
+  ...['{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"get_address","arguments":{}}}\n'],
+]
 
 /** The variable of the environment that stands for a key in a line that a user can run again. */
 const USABLE =
@@ -58,25 +62,6 @@ function spellings(text: string): string[] {
     ...[text, JSON.stringify(text).slice(1, -1), encodeURIComponent(text), html, html.replaceAll("'", '&#39;')],
     ...[text.replaceAll("'", `'\\''`), text.replaceAll('%', '%25'), Buffer.from(text).toString('base64')],
   ]
-}
-
-/** All files that a command has left in a folder, and what it printed. */
-function outputsIn(folder: string, { stdout, stderr }: Result): Map<string, string> {
-  const files = readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')] as const)
-  return new Map([['stdout', stdout], ['stderr', stderr], ...files])
-}
-
-function expectNoSecret(outputs: ReadonlyMap<string, string>): void {
-  for (const [name, text] of outputs) {
-    const found = Object.entries(ALL).filter(([, value]) => spellings(value).some((each) => text.includes(each)))
-    expect(found, `${name}: ${text}`).toEqual([])
-  }
-}
-
-/** Every report, and the environment of a job on GitHub Actions. */
-function reportsIn(folder: string): { reports: string[]; environment: Record<string, string> } {
-  const reports = FORMAT_NAMES.flatMap((format) => ['--report', `${format}=${join(folder, format)}`])
-  return { reports, environment: { GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY: join(folder, 'summary') } }
 }
 
 /** A service that does everything wrong, and repeats the key wherever it can. */
@@ -91,238 +76,229 @@ async function startLeaking(): Promise<string> {
 
 /** A recording in which the service answers whom it does not know, and a client sends its key in every place. */
 function recordLeaks(folder: string): string {
-  const file = join(folder, 'traffic.har')
   const authorization = { name: 'Authorization', value: `Bearer ${KEY}` }
   const message = `The key ${KEY} is not known.`
   const text = JSON.stringify({ success: false, error: { code: 'no_such_code', message } })
-  const entries = [
-    entryOf({ request: { headers: [{ name: 'host', value: 'dmarc.example' }] } }),
-    entryOf({
-      url: `/domains?api_key=${encodeURIComponent(KEY)}&more=${encodeURIComponent(KEY)}`,
-      ...{ after: 1_000, request: { headers: [authorization, { name: 'Cookie', value: `a=${USER}` }] } },
-      content: { text, size: text.length },
-      response: { status: 418 },
-    }),
-  ]
-  writeFileSync(file, harOf(entries))
+  const sent = { headers: [authorization, { name: 'Cookie', value: `a=${USER}` }] }
+  const url = `/domains?api_key=${encodeURIComponent(KEY)}&more=${encodeURIComponent(KEY)}`
+  const content = { text, size: text.length }
+  const leak = entryOf({ url, after: 1_000, request: sent, content, response: { status: 418 } })
+  const file = join(folder, 'traffic.har')
+  writeFileSync(file, harOf([entryOf({ request: { headers: [{ name: 'host', value: 'dmarc.example' }] } }), leak]))
   return file
 }
-
-const EVIDENCE = (folder: string) => [
-  ...['--evidence', join(folder, 'evidence'), '--baseline', join(folder, 'baseline'), '--update-baseline'],
-]
 
 interface Row {
   args: string[]
   environment?: Record<string, string>
-  /** What shows that there was something to tell. */
+  input?: string[]
+  /** What the outputs must have, which shows that there was something to tell. */
   tells: RegExp
+  /** What is done while it runs. */
+  meanwhile?: (running: RunningProgram) => Promise<void>
 }
 
-type Prepare = (folder: string, inputs: string) => Row | Promise<Row>
-
-const QUICK: Readonly<Record<string, Prepare>> = {
-  run: () => ({
+/** What is run, with a folder for its files and one for files that may have secrets. */
+const ROWS: Readonly<Record<string, Row | ((outputs: string, inputs: string) => Row | Promise<Row>)>> = {
+  'serve on an open address': { args: ['serve', '--host', '0.0.0.0', '--api-key', KEY], tells: /0\.0\.0\.0/ },
+  'serve with a key that has a space': {
+    args: ['serve', '--api-key', `${KEY} x`, '--admin-token', TOKEN],
+    tells: /--api-key: must be/,
+  },
+  'serve with a store that is not there': {
+    args: ['serve', '--store', `redis://me:${STORE}@127.0.0.1:1`, ...OWN],
+    tells: /cannot be reached/,
+  },
+  'serve with a wrong store': { args: ['serve', '--store', `http://me:${STORE}@127.0.0.1:1`], tells: /http:\/\/…@127/ },
+  'serve with a needless argument': { args: ['serve', ...OWN, KEY], tells: /takes no argument/ },
+  run: (outputs) => ({
     args: [
-      ...['run', ...OWN, ...FOR_COMMAND, '--fail-on', 'violation,impolite', '--min-coverage', '90', '--'],
-      ...['sh', '-c', `eval "$CLIENT"; ${LAWFUL}; ${VIOLATING}; ask GET "/domains/$SERVICE_TOKEN"`, ...ITS_OWN],
+      ...[
+        'run',
+        ...reports(outputs),
+        ...OWN,
+        ...FOR_COMMAND,
+        '--fail-on',
+        'violation,impolite',
+        '--min-coverage',
+        '90',
+      ],
+      ...[
+        '--',
+        'sh',
+        '-c',
+        `eval "$CLIENT"; exec >/dev/null; ${LAWFUL}; ${VIOLATING}; ask GET "/domains/$SERVICE_TOKEN"`,
+        ...ITS_OWN,
+      ],
     ],
     environment: ENVIRONMENT,
     tells: /The contract forbids the request/,
   }),
-  'run with a command that is not there': () => ({
+  'run with a command that is not there': {
     args: ['run', ...OWN, '--', '/none/client', `--key=${ARGUMENT}`, `https://${USER}@a.example`],
     tells: /\/none\/client/,
-  }),
-  'explore with a plan': () => ({
-    args: [...EXPLORED, '--replay', LOST, '--', ...shellClient(BLIND_RETRY), ...ITS_OWN],
+  },
+  'run with a wrong template': {
+    args: ['run', ...OWN, '--set-env', `A_TOKEN=${VARIABLE}{nothing}`, '--', 'true'],
+    tells: /must be NAME=TEMPLATE/,
+  },
+  vary: (outputs) => ({
+    args: [
+      ...['vary', ...reports(outputs), '--fixture', 'empty', '--jobs', '2', '--bail', ...OWN, ...FOR_COMMAND],
+      ...['--', ...shellClient(`${SAYS_ALL} ${DEPENDS_ON_ORDER}`), ...ITS_OWN],
+    ],
     tells: USABLE,
   }),
-  'explore with a key in the environment': () => ({
-    args: ['explore', '--replay', LOST, '--', ...shellClient(BLIND_RETRY), 'client', KEY, `x${TOKEN}y`],
+  'vary with a command that fails anyway': {
+    args: ['vary', ...OWN, ...FOR_COMMAND, '--', ...FAILS],
+    tells: /although nothing is varied/,
+  },
+  'vary, which knows the command of an earlier report all the same': (_, inputs) => {
+    const command = ['/none/client', '--token', '[redacted]']
+    const baseline = { exit_code: 0, seconds: 1, requests: 1, steady: true }
+    writeFileSync(join(inputs, 'since'), JSON.stringify({ command, baseline, alternatives: [] }))
+    const args = ['vary', '--since', join(inputs, 'since'), '--', '/none/client', '--token', ARGUMENT]
+    return { args, tells: /: \/none\/client: there is no such command/ }
+  },
+  'explore with a search': (outputs) => ({
+    args: [
+      ...[...EXPLORED, ...reports(outputs), '--runs', '9', '--jobs', '2'],
+      ...['--baseline', join(outputs, 'baseline'), '--update-baseline', '--', ...shellClient(BLIND_RETRY), ...ITS_OWN],
+    ],
+    tells: USABLE,
+  }),
+  'explore with a key in the environment': (outputs) => ({
+    args: [
+      ...['explore', ...reports(outputs), '--replay', LOST, '--', ...shellClient(BLIND_RETRY)],
+      ...['client', KEY, `x${TOKEN}y`],
+    ],
     environment: {
       ...{ DMARC_UNDERSTUDY_API_KEY: KEY, DMARC_UNDERSTUDY_ADMIN_TOKEN: TOKEN, DMARC_UNDERSTUDY_FIXTURE: 'empty' },
       DMARC_UNDERSTUDY_SET_ENV: `SERVICE_TOKEN=${VARIABLE},B=1`,
     },
     tells: / client "\$DMARC_UNDERSTUDY_API_KEY" x"\$DMARC_UNDERSTUDY_ADMIN_TOKEN"y/,
   }),
-  'explore with a command that makes a key': () => ({
+  'explore with a command that makes a key': {
     args: ['explore', '--fixture', 'empty', ...FOR_COMMAND, '--replay', LOST, '--', ...shellClient(MAKES_ACCOUNT)],
     tells: /made \[redacted\]/,
-  }),
-  'explore with a command that fails anyway': () => ({
-    args: [...EXPLORED, '--', 'sh', '-c', `${SAYS_ALL} exit 1`, ...ITS_OWN],
+  },
+  'explore with a command that fails anyway': {
+    args: [...EXPLORED, '--', ...FAILS],
     tells: /the command fails without any fault/,
-  }),
-  'vary with a command that fails anyway': () => ({
-    args: ['vary', ...OWN, ...FOR_COMMAND, '--', 'sh', '-c', `${SAYS_ALL} exit 1`, ...ITS_OWN],
-    tells: /although nothing is varied/,
-  }),
-  verify: async (folder) => ({
+  },
+  'explore --beside': (outputs) => ({
     args: [
-      ...['verify', '--base-url', await startLeaking(), '--api-key', KEY, '--read-only', ...EVIDENCE(folder)],
-      ...['--ledger', join(folder, 'ledger')],
+      ...[...EXPLORED, ...reports(outputs), '--beside', `${shellClient(ENSURE)[2]}`, '--switches', '1'],
+      ...['--', ...shellClient(ENSURE), ...ITS_OWN],
+    ],
+    tells: USABLE,
+  }),
+  verify: async (outputs) => ({
+    args: [
+      ...['verify', ...reports(outputs), '--base-url', await startLeaking(), '--api-key', KEY, '--read-only'],
+      ...[...evidence(outputs), '--ledger', join(outputs, 'ledger')],
     ],
     tells: /FAILED/,
   }),
-  'verify with credentials in its target': () => ({
+  'verify with credentials in its target': {
     args: ['verify', '--base-url', `http://me:${USER}@127.0.0.1:1`, '--api-key', KEY],
     tells: /must not hold credentials/,
-  }),
-  check: (folder, inputs) => ({
-    args: ['check', recordLeaks(inputs), ...EVIDENCE(folder)],
+  },
+  check: (outputs, inputs) => ({
+    args: ['check', ...reports(outputs), recordLeaks(inputs), ...evidence(outputs)],
     tells: /FAILED/,
   }),
-  'calibrate with a recording': (folder, inputs) => ({
-    args: ['calibrate', recordLeaks(inputs), '--out', join(folder, 'overlay')],
+  'check with a file that is not there': { args: ['check', `https://me:${USER}@a.example/x.har`], tells: /ENOENT/ },
+  proxy: async (outputs) => ({
+    args: [
+      ...['proxy', ...reports(outputs), '--target', await startLeaking(), '--port', '0', '--admin-token', TOKEN],
+      ...['--record', join(outputs, 'har'), '--fail-on-violation', ...evidence(outputs)],
+    ],
+    tells: /FAILED/,
+    async meanwhile(running) {
+      const baseUrl = await listens(running)
+      const headers = { authorization: `Bearer ${KEY}`, cookie: `a=${USER}` }
+      for (const path of ['/domains', `/domains?api_key=${encodeURIComponent(KEY)}`, `/${encodeURIComponent(KEY)}`])
+        await ask(baseUrl + path, { headers })
+    },
+  }),
+  'calibrate with a recording': (outputs, inputs) => ({
+    args: ['calibrate', ...reports(outputs), recordLeaks(inputs), '--out', join(outputs, 'overlay')],
     tells: /In the overlay/,
   }),
   'calibrate with a key': async () => ({
     args: ['calibrate', '--base-url', await startLeaking(), '--api-key', KEY],
     tells: /calibrate|verify/,
   }),
-  'proxy with credentials in its target': () => ({
-    args: ['proxy', '--target', `http://me:${USER}@127.0.0.1:1`, '--admin-token', TOKEN],
+  'assumptions, which quotes the command of a client': async (outputs, inputs) => {
+    await startInProcess(['check', recordLeaks(inputs), '--evidence', join(inputs, 'evidence')]).ended
+    const baseline = { exit_code: 0, seconds: 1, requests: 1, steady: false }
+    const report = { command: ['client', '--api-key', KEY], baseline, runs: 2, alternatives: [] }
+    writeFileSync(join(inputs, 'dependencies'), JSON.stringify(report))
+    const files = ['--evidence', join(inputs, 'evidence'), '--dependencies', join(inputs, 'dependencies')]
+    const environment = { DMARC_UNDERSTUDY_API_KEY: KEY }
+    return { args: ['assumptions', ...reports(outputs), ...files, '--json'], environment, tells: /client --api-key/ }
+  },
+  'fixture with a needless argument': { args: ['fixture', `https://me:${USER}@a.example`], tells: /takes no argument/ },
+  // But it tells the key of the account to a client that asks for it.
+  mcp: {
+    args: ['mcp', '--admin-token', TOKEN, '--api-key', 'k_mine_of_the_account'],
+    input: ASSISTANT,
+    tells: /k_mine_of_the_account/,
+  },
+  'mcp with credentials in its address': {
+    args: ['mcp', '--attach', `http://me:${USER}@127.0.0.1:1`],
     tells: /must not hold credentials/,
-  }),
+  },
+  'mcp with an address where nothing is': {
+    args: ['mcp', '--attach', 'http://127.0.0.1:1/__admin', '--admin-token', TOKEN],
+    tells: /does not answer/,
+  },
 }
 
-/** The same without a report. */
-const REFUSED: Readonly<Record<string, string[]>> = {
-  'serve on an open address': ['serve', '--host', '0.0.0.0', '--api-key', KEY],
-  'serve with a key that has a space': ['serve', '--api-key', `${KEY} x`, '--admin-token', TOKEN],
-  'serve with a store that is not there': ['serve', '--store', `redis://me:${STORE}@127.0.0.1:1`, ...OWN],
-  'serve with a wrong store': ['serve', '--store', `http://me:${STORE}@127.0.0.1:1`, ...OWN],
-  'serve with a needless argument': ['serve', ...OWN, KEY],
-  'run with a store that is not there': ['run', '--store', `redis://me:${STORE}@127.0.0.1:1`, '--', 'true'],
-  'run with a wrong template': ['run', ...OWN, '--set-env', `A_TOKEN=${VARIABLE}{nothing}`, '--', 'true'],
-  'mcp with credentials in its address': ['mcp', '--attach', `http://me:${USER}@127.0.0.1:1`],
-  'mcp with an address where nothing is': ['mcp', '--attach', 'http://127.0.0.1:1/__admin', '--admin-token', TOKEN],
-  'fixture with a needless argument': ['fixture', `https://me:${USER}@a.example`],
-  'assumptions with a needless argument': ['assumptions', `https://me:${USER}@a.example`],
-  'check with a file that is not there': ['check', `https://me:${USER}@a.example/x.har`],
-}
-
-async function expectDiscretion(folder: string, prepare: Prepare): Promise<void> {
-  const [inputs, outputs] = [join(folder, 'inputs'), join(folder, 'outputs')]
-  for (const each of [inputs, outputs]) mkdirSync(each)
-  const { args, environment, tells } = await prepare(outputs, inputs)
-  const on = reportsIn(outputs)
-  const [command = '', ...rest] = args
-  const options: RunOptions = { environment: { ...on.environment, ...environment } }
-  const result = await runInProcess([command, ...on.reports, ...rest], options)
-  expect(result.stderr).toMatch(tells)
-  expectNoSecret(outputsIn(outputs, result))
-}
+const reports = (folder: string) => FORMAT_NAMES.flatMap((format) => ['--report', `${format}=${join(folder, format)}`])
+const evidence = (folder: string) => [
+  ...['--evidence', join(folder, 'evidence'), '--baseline', join(folder, 'baseline'), '--update-baseline'],
+]
 
 describe('No output has a secret', () => {
-  it.for(Object.keys(QUICK))('of %s', (name, { folder }) => expectDiscretion(folder, QUICK[name] ?? expect.fail))
-
-  it.for(Object.entries(REFUSED))('of %s', async ([, args], { folder }) => {
-    const result = await runInProcess(args, { environment: { DMARC_UNDERSTUDY_API_KEY: KEY } })
-    expect(result.code).toBeGreaterThan(0)
-    expect(result.stderr).toMatch(/^dmarc-understudy: .+\n$/)
-    expectNoSecret(outputsIn(folder, result))
-  })
-
-  it('of assumptions, where it quotes the command of a client', async ({ folder }) => {
-    const [evidence, dependencies] = [join(folder, 'evidence'), join(folder, 'dependencies')]
-    const inputs = join(folder, 'inputs')
-    mkdirSync(inputs)
-    const recording = recordLeaks(inputs)
-    await runInProcess(['check', recording, '--evidence', evidence])
-    const command = ['client', '--api-key', KEY]
-    const report = { command, baseline: { exit_code: 0, seconds: 1, requests: 1, steady: false }, runs: 2 }
-    writeFileSync(dependencies, JSON.stringify({ ...report, alternatives: [] }))
-    const { reports, environment } = reportsIn(inputs)
-    const files = ['--evidence', evidence, '--dependencies', dependencies]
-    const result = await runInProcess(['assumptions', ...files, ...reports, '--json'], {
-      environment: { ...environment, DMARC_UNDERSTUDY_API_KEY: KEY },
-    })
-    expect(result.stderr).toContain('client --api-key')
-    const outputs = outputsIn(inputs, result)
-    outputs.delete('traffic.har')
-    expectNoSecret(outputs)
-  })
-
-  it('of vary, which knows the command of an earlier report all the same', async ({ folder }) => {
-    const since = join(folder, 'since')
-    const command = ['/none/client', '--token', '[redacted]']
-    const baseline = { exit_code: 0, seconds: 1, requests: 1, steady: true }
-    writeFileSync(since, JSON.stringify({ command, baseline, alternatives: [] }))
-    const result = await runInProcess(['vary', '--since', since, '--', '/none/client', '--token', ARGUMENT])
-    expect(result.stderr).toMatch(/^dmarc-understudy: .*\/none\/client.*\n$/)
-    expect(result.stderr).not.toContain('about another command')
-    expectNoSecret(outputsIn(folder, result))
-  })
-
-  it('of mcp but the key, which it tells a client that asks for it', async ({ folder }) => {
-    const client = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
-    const messages = [
-      { id: 1, method: 'initialize', params: client },
-      { method: 'notifications/initialized' },
-      { id: 2, method: 'tools/call', params: { name: 'get_address', arguments: {} } },
-    ]
-    const input = messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
-    const args = ['mcp', '--admin-token', TOKEN, '--api-key', 'k_mine_of_the_account']
-    const result = await endOf(startInProcess(args, { input }))
-    expect(result.stdout).toContain('k_mine_of_the_account')
-    expectNoSecret(outputsIn(folder, result))
-  })
-})
-
-describe('No output has a secret', () => {
-  const SLOW: Readonly<Record<string, Prepare>> = {
-    vary: (folder) => {
-      const command = [...shellClient(`${SAYS_ALL} ${DEPENDS_ON_ORDER}`), ...ITS_OWN]
-      return {
-        args: ['vary', '--fixture', 'empty', '--jobs', '2', '--bail', ...OWN, ...FOR_COMMAND, '--', ...command],
-        tells: USABLE,
-        folder,
-      }
-    },
-    'explore with a search': (folder) => ({
-      args: [
-        ...[...EXPLORED, '--runs', '9', '--jobs', '2', '--baseline', join(folder, 'baseline'), '--update-baseline'],
-        ...['--', ...shellClient(BLIND_RETRY), ...ITS_OWN],
-      ],
-      tells: USABLE,
-    }),
-    'explore --beside': () => ({
-      args: [
-        ...[...EXPLORED, '--beside', `${shellClient(ENSURE)[2]}`, '--switches', '1'],
-        ...['--', ...shellClient(ENSURE), ...ITS_OWN],
-      ],
-      tells: USABLE,
-    }),
-  }
-  it.for(Object.keys(SLOW))('of %s', (name, { folder }) => expectDiscretion(folder, SLOW[name] ?? expect.fail))
-
-  it('of proxy', async ({ folder, start }) => {
-    const { reports, environment } = reportsIn(folder)
-    const options = ['--admin-token', TOKEN, '--record', join(folder, 'har'), '--fail-on-violation']
-    const target = await startLeaking()
-    const running = start(['proxy', '--target', target, '--port', '0', ...options, ...EVIDENCE(folder), ...reports], {
+  it.for(Object.keys(ROWS))('of %s', async (name, { folder }) => {
+    const [inputs, outputs] = [join(folder, 'inputs'), join(folder, 'outputs')]
+    for (const each of [inputs, outputs]) mkdirSync(each)
+    const prepared = ROWS[name]
+    const {
+      args,
       environment,
+      input = [],
+      tells,
+      meanwhile,
+    } = (typeof prepared === 'function' ? await prepared(outputs, inputs) : prepared) ?? expect.fail()
+    const onGitHub = { GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY: join(outputs, 'summary') }
+    const running = startInProcess(args, {
+      environment: { ...onGitHub, ...environment },
+      input,
     })
-    const baseUrl = await listens(running)
-    const headers = { authorization: `Bearer ${KEY}`, cookie: `a=${USER}` }
-    for (const path of ['/domains', `/domains?api_key=${encodeURIComponent(KEY)}`, `/${encodeURIComponent(KEY)}`]) {
-      await ask(baseUrl + path, { headers })
+    await meanwhile?.(running)
+    if (meanwhile !== undefined) running.stop()
+    const { code, stdout, stderr } = await running.ended
+    expect(code === 0).toBe(name === 'mcp' || args[0] === 'calibrate' || name.startsWith('assumptions'))
+    const files = readdirSync(outputs).map((file) => [file, readFileSync(join(outputs, file), 'utf8')] as const)
+    expect(files.length > 1 || !args.includes('--report')).toBe(true)
+    const all = [['stdout', stdout], ['stderr', stderr], ...files] as const
+    expect(stdout + stderr).toMatch(tells)
+    for (const [file, text] of all) {
+      const found = Object.entries(ALL).filter(([, value]) => spellings(value).some((each) => text.includes(each)))
+      expect(found, `${file}: ${text}`).toEqual([])
     }
-    running.stop()
-    const result = await running.ended
-    expect(result.stderr).toMatch(/FAILED/)
-    expectNoSecret(outputsIn(folder, result))
   })
 })
 
 /** A terminal that keeps what is printed. */
-function openKeeping(args: readonly string[], environment: NodeJS.ProcessEnv = {}) {
+function openKeeping(args: readonly string[]) {
   const printed: string[] = []
   const keep = (text: string) => void printed.push(text)
-  const terminal = { environment, print: keep, printError: keep, write: keep, writeError: keep } as Terminal
-  return { printed, terminal: makeDiscreet(terminal, args) }
+  const terminal = { environment: {}, print: keep, printError: keep, write: keep, writeError: keep }
+  return { printed, terminal: makeDiscreet(terminal as unknown as Terminal, args) }
 }
 
 describe('A terminal', () => {
@@ -336,9 +312,8 @@ describe('A terminal', () => {
 
   it('hides what looks like a key, but not in the name of a file that a user must find', () => {
     const { terminal } = openKeeping(['serve'])
-    expect(terminal.redact('data/account-sandbox_mine.json has sandbox_mine')).toBe(
-      'data/account-sandbox_mine.json has [redacted]',
-    )
+    const said = terminal.redact('data/account-sandbox_mine.json has sandbox_mine')
+    expect(said).toBe('data/account-sandbox_mine.json has [redacted]')
   })
 
   it('hides in the log what only a command of the user knows', async () => {
@@ -356,23 +331,21 @@ describe('A terminal', () => {
     const { terminal } = openKeeping(['run', '--api-key', key])
     const said = 'GET /domains on port 4010 for a client key'
     expect(terminal.redact(said)).toBe(said)
-    if (key.length > 2) expect(terminal.redact(`sent Bearer ${key} today`)).toBe('sent Bearer [redacted] today')
-    expect(terminal.writeCommandLine(['run', '--api-key', key, '--', 'GET'])).toBe(
-      'run --api-key "$DMARC_UNDERSTUDY_API_KEY" -- GET',
-    )
-    if (key.length > 2)
-      expect(terminal.writeCommandLine(['--', 'x', `a: Bearer ${key}`])).toBe(
-        `-- x 'a: Bearer '"$DMARC_UNDERSTUDY_API_KEY"`,
-      )
+    const line = terminal.writeCommandLine(['run', '--api-key', key, '--', 'GET'])
+    expect(line).toBe('run --api-key "$DMARC_UNDERSTUDY_API_KEY" -- GET')
+    if (key === 'k') return
+    expect(terminal.redact(`sent Bearer ${key} today`)).toBe('sent Bearer [redacted] today')
+    const header = terminal.writeCommandLine(['--', 'x', `a: Bearer ${key}`])
+    expect(header).toBe(`-- x 'a: Bearer '"$DMARC_UNDERSTUDY_API_KEY"`)
   })
 
-  it.runIf(HAS_BASH)('writes a line that a shell runs with the same words', () => {
-    const words = ['--api-key', KEY, '--', `a b${TOKEN}'c`, `--token=${ARGUMENT}`, 'x\ny']
+  it('writes a line that a shell runs with the same words', () => {
+    const words = ['--api-key', KEY, '--', `a b${TOKEN}'c`, `--token=${ARGUMENT}`]
     const { terminal } = openKeeping(['run', ...OWN, '--', `--token=${ARGUMENT}`])
     const line = terminal.writeCommandLine(['printf', '%s|', ...words])
     const variables = { DMARC_UNDERSTUDY_API_KEY: KEY, DMARC_UNDERSTUDY_ADMIN_TOKEN: TOKEN, TOKEN: ARGUMENT }
-    const env = { ...process.env, ...variables }
-    expect(spawnSync('bash', ['-c', line], { encoding: 'utf8', env }).stdout).toBe(`${words.join('|')}|`)
+    const { stdout } = spawnSync('sh', ['-c', line], { encoding: 'utf8', env: { ...process.env, ...variables } })
+    expect(stdout).toBe(`${words.join('|')}|`)
   })
 })
 
@@ -399,9 +372,7 @@ describe('A secret', () => {
   it('has an option whose name says so', () => {
     const rows = Object.entries<Options[string]>(LIBRARY_OPTIONS).filter(([, { kind }]) => kind === secret)
     expect(rows.length).toBeGreaterThan(1)
-    for (const [name, option] of rows) {
-      const [found] = findGiven(['serve', `--${flagOf(name, option)}`, 'abc'], {})
-      expect(found, name).toMatchObject({ value: 'abc' })
-    }
+    for (const [name, option] of rows)
+      expect(findGiven(['serve', `--${flagOf(name, option)}`, 'abc'], {}), name).toMatchObject([{ value: 'abc' }])
   })
 })

@@ -1,18 +1,18 @@
 import { networkInterfaces } from 'node:os'
 import { describe, expect } from 'vitest'
-import { HAS_CURL } from '../support/curl.ts'
 import { it } from '../support/program.ts'
-import { runShell } from '../support/program-process.ts'
 
 describe('serve', () => {
   it('prints base URL, key and a curl line', async ({ serve }) => {
     const { baseUrl, apiKey, curl, stdout } = await serve()
     expect(baseUrl).toMatch(/^http:\/\/127\.0\.0\.1:[1-9][0-9]*\/api\/v1$/)
     expect(apiKey).toMatch(/^key_[0-9A-Za-z]{8}\.[0-9A-Za-z]{48}$/)
+    expect(curl).toBe(`curl -H 'Authorization: Bearer ${apiKey}' ${baseUrl}/domains`)
+    expect(stdout()).toContain(`curl -H 'Authorization: Bearer sandbox_mine' ${baseUrl}/domains`)
     const [, dashboard = ''] = /Dashboard {2}(\S+)\n/.exec(stdout()) ?? []
     expect(dashboard).toBe(baseUrl.replace('/api/v1', '/__admin/'))
     expect((await fetch(dashboard)).headers.get('content-type')).toBe('text/html; charset=utf-8')
-    expect(curl).toContain(`${baseUrl}/domains`)
+    expect(stdout()).not.toMatch(/Open|Elsewhere|token/)
   })
 
   it('says in a line each what is different where other machines reach it', async ({ serve, folder }) => {
@@ -26,6 +26,13 @@ describe('serve', () => {
     ])
     expect(first.stdout()).not.toContain('sandbox_mine')
     expect(first.stdout()).toContain(`API key    ${first.apiKey}`)
+    expect(first.stdout()).toContain('/__admin/   (it asks for the token of --admin-token)\n')
+    expect(first.stdout(), 'a token is a secret').not.toMatch(/\bT\b/)
+    const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? [])
+    const others = own.filter(({ internal, family }) => !internal && family === 'IPv4')
+    const { port } = new URL(first.baseUrl)
+    const named = [...first.stdout().matchAll(/^ {2}Elsewhere {2}(\S+)$/gm)].map(([, url]) => url)
+    expect(named).toEqual(others.map(({ address }) => `http://${address}:${port}/api/v1`))
     first.stop()
     await first.ended
     const second = await serve([...open, '--sandbox-keys'])
@@ -34,11 +41,6 @@ describe('serve', () => {
       'Every client that can reach it can open accounts, with keys that begin with sandbox_ (--sandbox-keys).',
     ])
     expect(second.stdout()).toContain('API key    the one that was shown at the first start; only its hash is kept')
-    second.stop()
-    await second.ended
-    const local = await serve()
-    expect(linesOf(local.stdout())).toEqual([])
-    expect(local.stdout()).not.toMatch(/Elsewhere|token/)
   })
 
   it('warns of keys that anybody can compute, of a folder from a loopback address', async ({ serve, folder }) => {
@@ -49,43 +51,5 @@ describe('serve', () => {
     expect(open.stdout()).toContain(
       'Open       Any program can compute a key of the account default, because it derives from the seed. Replace it.',
     )
-  })
-
-  it('names the addresses that others use, and says that the dashboard asks for a token', async ({ serve }) => {
-    const service = await serve(['--host', '0.0.0.0', '--admin-token', 'T'])
-    const { port } = new URL(service.baseUrl)
-    const own = Object.values(networkInterfaces())
-      .flatMap((addresses) => addresses ?? [])
-      .filter(({ internal, family }) => !internal && family === 'IPv4')
-    const named = [...service.stdout().matchAll(/^ {2}Elsewhere {2}(\S+)$/gm)].map(([, url]) => url)
-    expect(named).toEqual(own.map(({ address }) => `http://${address}:${port}/api/v1`))
-    expect(service.stdout()).toContain(`/__admin/   (it asks for the token of --admin-token)\n`)
-    expect(service.stdout(), 'a token is a secret').not.toMatch(/\bT\b/)
-  })
-})
-
-describe.skipIf(!HAS_CURL)('serve', () => {
-  it('prints a curl line that works with a key that a shell would read otherwise', async ({ serve }) => {
-    const key = `it's"a"$HOME\`id\`\\&;`
-    const { curl } = await serve(['--api-key', key])
-    const { stdout: answer } = await runShell(curl.replace('curl ', 'curl --silent --show-error '))
-    expect(JSON.parse(answer)).toMatchObject({ success: true })
-  })
-
-  it('prints a curl line that opens a sandbox', async ({ serve }) => {
-    const { stdout, apiKey } = await serve(['--fixture', 'empty'])
-    const [line = ''] = /curl .*sandbox_mine.*/.exec(stdout()) ?? []
-    const added = line.replace(
-      'curl ',
-      `curl -s -H 'Content-Type: application/json' -d '{"domains": ["mine.example"]}' `,
-    )
-    expect(JSON.parse((await runShell(added)).stdout)).toMatchObject({ success: true })
-    for (const [key, domains] of [
-      ['sandbox_mine', ['mine.example']],
-      [apiKey, []],
-    ] as const) {
-      const { stdout: answer } = await runShell(line.replace('curl ', 'curl -s ').replace('sandbox_mine', key))
-      expect(JSON.parse(answer)).toEqual({ success: true, data: { domains } })
-    }
   })
 })
