@@ -1,8 +1,5 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { environmentWith, follow, type RunningProgram } from './running-program.ts'
-
-/** Whether this machine can open a terminal for a test. CI can, and skips nothing. */
-export const HAS_TERMINALS = spawnSync('script', ['--version']).status === 0
 
 /** A line of a shell that runs in the foreground of a terminal of its own. */
 export interface InTerminal extends RunningProgram {
