@@ -1,54 +1,83 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
-import { budget, sample } from '../support/budget.ts'
+import { writeShellLine } from '../../src/ground/shell-word.ts'
+import { actionsFor } from '../support/alternatives.ts'
+import { writeOverlay } from '../support/overlay-file.ts'
+import { eventually, sleeper, sleeping } from '../support/processes.ts'
 import { expectRefusal, it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
 import { expectReport } from '../support/report-schema.ts'
 import { shellClient } from '../support/shell-client.ts'
 
-/** Fails where the service refuses, and where it takes more than a second. */
-const STRICT = '--fail --max-time 1'
 /** Sends what it is given a second time if it fails, without a look at what the first time has done. */
-const TWICE = `twice() { "$@" ${STRICT} || "$@" ${STRICT}; }\n`
-const READS = shellClient(`${TWICE}twice send GET /domains`)
+const TWICE = 'twice() { "$@" --fail --max-time 1 || "$@" --fail --max-time 1; }\n'
 const ADD = `send POST /domains --data '{"domains": ["shop.example.com"]}'`
-const CREATE = `send POST /domaingroups --data '{"name": "Retail"}'`
-const BLIND_RETRY = shellClient(`${TWICE}twice ${ADD}; twice ${CREATE}`)
-const SWALLOWS_ERRORS = shellClient(`${ADD} ${STRICT} || true`)
-const GIVES_UP = shellClient(`send GET /domains ${STRICT}`)
-const CHANGES_ITS_MIND = shellClient(`send POST /domains --data '{"domains": ["host-'$$'.example.com"]}'`)
+const BLIND_RETRY = shellClient(`${TWICE}twice ${ADD}; twice send POST /domaingroups --data '{"name": "Retail"}'`)
+const READS = shellClient('send GET /domains')
 
-const LOST = { match: { operation: 'createDomainGroup' }, times: 1, phase: 'after', connection: 'reset' }
 const explore = (...args: string[]) => ['explore', '--fixture', 'empty', ...args]
-
-describe('Without a baseline, explore says in one line', () => {
-  const rows: [command: string[], message: string | RegExp][] = [
-    [['sh', '-c', 'exit 3'], 'the command fails without any fault: it ended with 3'],
-    [
-      ['sh', '-c', 'echo "Error: no luck" >&2; echo at the end; exit 1'],
-      'the command fails without any fault: it ended with 1, and said: Error: no luck',
-    ],
-    [['sh', '-c', 'kill -KILL $$'], 'the command fails without any fault: it ended by SIGKILL'],
-    [['true'], /^the command sent no request to the service, so no fault can meet it; /],
-  ]
-  it.each(sample(rows, 1))('that %j is none', async (command, message) => {
-    await expectRefusal(['explore', '--', ...command], 1, message)
-  })
-
-  it.each<[options: string[], message: RegExp]>([
-    [['--timeout', '1'], /^the command fails without any fault: it did not end within \d+\.\d s \(--timeout\)$/],
-    [['--budget', '1'], /^the budget was over before the command had ended without any fault$/],
-  ])('with %j, that the command takes too long', async (options, message) => {
-    await expectRefusal(['explore', ...options, '--', 'sleep', '30'], 1, message)
-  })
-})
+const reportIn = (folder: string) => {
+  const path = join(folder, 'report.json')
+  return { path, option: ['--report', `json=${path}`], read: () => JSON.parse(readFileSync(path, 'utf8')) }
+}
 
 describe('explore', () => {
+  it.each<[options: string[], code: string, message: string | RegExp]>([
+    [[], 'exit 3', 'the command fails without any fault: it ended with 3'],
+    [
+      [],
+      'echo "Error: no luck" >&2; echo at the end; exit 1',
+      'the command fails without any fault: it ended with 1, and said: Error: no luck',
+    ],
+    [[], 'kill -KILL $$', 'the command fails without any fault: it ended by SIGKILL'],
+    [[], 'true', /^the command sent no request to the service, so no fault can meet it; /],
+    [['--timeout', '1'], 'sleep 30', /: it did not end within \d+\.\d s \(--timeout\)$/],
+    [['--budget', '1'], 'sleep 30', 'the budget was over before the command had ended without any fault'],
+  ])('with %j refuses to begin with a command that does: %s', async (options, code, message) => {
+    await expectRefusal(['explore', ...options, '--', 'sh', '-c', code], 1, message)
+  })
+
+  it('finds what breaks a client, and writes the report, the line that replays it, and a baseline that accepts it', async ({
+    folder,
+  }) => {
+    const { path, option, read } = reportIn(folder)
+    const known = join(folder, 'known.json')
+    const args = [...option, '--runs', '9', '--jobs', '2', '--baseline', known]
+    const { code, stderr, stdout } = await runInProcess(explore(...args, '--update-baseline', '--', ...BLIND_RETRY))
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    const report = read()
+    expectReport('explore', report)
+    expect(report).toMatchObject({ points: 2, scaled_window: 2, stable_effects: true, interrupted: false })
+    expect(report).toMatchObject({ passed: false, inconclusive: false })
+    const [finding] = report.findings
+    const { id, plan, story, output } = finding
+    const lost = { match: { operation: 'createDomainGroup' }, times: 1, phase: 'after', connection: 'reset' }
+    expect(finding).toMatchObject({ verdict: 'false failure', operation: 'createDomainGroup', plan: [lost] })
+    expect(id).toBe('false-failure/lost-response/createDomainGroup')
+    expect(story.at(-1)).toMatchObject({ method: 'POST', status: 409, code: 'duplicate_name' })
+    expect(output).toMatch(/409$/)
+    expect(finding.replay).toMatch(/^dmarc-understudy explore --fixture empty .*--replay '\[.+\]' -- /)
+    expect(stderr).toContain('Quota windows  2 s instead of those of the contract')
+    expect(stderr).toContain(finding.replay)
+
+    const replay = await runInProcess(explore('--replay', path, ...option, '--', ...BLIND_RETRY))
+    expect(replay.code).toBe(1)
+    expect(replay.stderr).toContain('  It printed:\n')
+    expectReport('explore', read())
+    expect(read().findings[0]).toMatchObject({ id, plan, story, output })
+
+    const baseline = JSON.parse(readFileSync(known, 'utf8'))
+    expectReport('baseline', baseline)
+    expect(baseline).toEqual({ findings: [{ id, reason: 'to be decided' }] })
+    const again = await runInProcess(explore(...args, '--', ...BLIND_RETRY))
+    expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('Accepted: to be decided') })
+  })
+
   it('tells the story of a plan that the client survives, with what it printed', async () => {
     const plan = '[{"match": {"operation": "listDomains"}, "times": 1, "connection": "reset"}]'
-    const { code, stderr } = await runInProcess(explore('--replay', plan, '--', ...READS))
+    const client = shellClient(`${TWICE}twice send GET /domains`)
+    const { code, stderr } = await runInProcess(explore('--replay', plan, '--', ...client))
     expect(code).toBe(0)
     expect(stderr).toContain(
       'tolerated:\n  GET /domains → no answer   ← The connection was reset in place of an answer.\n  GET /domains → 200\n  It printed:\n',
@@ -57,139 +86,120 @@ describe('explore', () => {
     expect(stderr).toContain('PASSED  With the plan, the command did what it does without faults.')
   })
 
-  it('is inconclusive if nothing was tried, and says how many runs are enough', async ({ folder }) => {
-    const path = join(folder, 'report.json')
-    const args = explore('--runs', '2', '--jobs', '1', '--report', `json=${path}`, '--', ...BLIND_RETRY)
-    const { code, stderr } = await runInProcess(args)
+  it('is inconclusive if too little was tried, and says how much is enough', async ({ folder }) => {
+    const { option, read } = reportIn(folder)
+    const { code, stderr } = await runInProcess(
+      explore('--runs', '2', '--jobs', '1', '--no-scale-windows', ...option, '--', ...BLIND_RETRY),
+    )
     expect(code).toBe(1)
     expect(stderr).toMatch(
-      /INCONCLUSIVE {2}No fault broke the command\..* No fault has met a request; 4 faults of the first two tiers were not tried\. --runs \d+ would be enough for that\./,
+      /INCONCLUSIVE {2}No fault broke the command\..* 4 faults of the first two tiers were not tried\. --runs \d+ would be enough for that\./,
     )
-    const report = JSON.parse(readFileSync(path, 'utf8'))
-    expectReport('explore', report)
-    expect(report).toMatchObject({ passed: false, inconclusive: true, runs: 2, findings: [] })
-    expect(report.tiers.slice(0, 2)).toEqual([
-      { tier: 1, of: 2, tried: 0 },
-      { tier: 2, of: 2, tried: 0 },
-    ])
+    expectReport('explore', read())
+    expect(read()).toMatchObject({ passed: false, inconclusive: true, runs: 2, findings: [] })
+    expect(read()).not.toHaveProperty('scaled_window')
   })
 
-  it.each<[options: string[], message: string | RegExp]>([
-    [['--window', '3s', '--no-scale-windows'], /^--window 3s: quota windows keep their length with --no-scale-windows/],
-    [['--update-baseline'], '--update-baseline: needs --baseline FILE, which it writes'],
-    [['--baseline', '/nowhere/known.json'], /^\/nowhere\/known\.json: /],
-    [['--fail-on', 'hangs'], /^--fail-on hangs: must be one or several of findings, inconclusive, gave-up/],
-    [['--window', '0'], /^--window 0: /],
-  ])('refuses %j in one line', async (options, message) => {
-    await expectRefusal(['explore', ...options, '--', 'true'], 2, message)
+  it.for([
+    ['findings', 0, 'No fault broke'],
+    ['gave-up', 1, 'explore/gave-up'],
+    ['inconclusive', 1, 'INCONCLUSIVE'],
+  ] as const)('with --fail-on %s and a client that gives up ends with %i', async ([failOn, code, said]) => {
+    const client = shellClient('send GET /domains --fail --max-time 1')
+    const args = ['--runs', '4', '--jobs', '1', '--fail-on', failOn, '--', ...client]
+    expect(await runInProcess(explore(...args))).toMatchObject({ code, stderr: expect.stringContaining(said) })
+  })
+
+  it('ends with everything that it has started when it is told to stop, and says what it has found', async ({
+    folder,
+    start,
+  }) => {
+    const [sleep, met] = [sleeper(), join(folder, 'met')]
+    // Without faults it ends at once.
+    const client = shellClient(`send GET /domains --fail --max-time 3 || { echo >'${met}'; exec ${sleep}; }`)
+    const running = start(explore('--', ...client))
+    await eventually('the command meets a fault', () => existsSync(met))
+    running.stop('SIGINT')
+    const { code, stderr } = await running.ended
+    expect(code).toBe(130)
+    expect(stderr).toContain('Stopped before the end. ')
+    expect(sleeping(sleep)).toEqual([])
   })
 })
 
-describe('explore', () => {
-  it('finds what breaks a client, and writes the report and the line that replays it', async ({ folder }) => {
-    const path = join(folder, 'report.json')
+/** Creates a group unless it is there, and fails if somebody else creates it meanwhile. */
+const ENSURE = shellClient(
+  `send GET /domaingroups | grep -q '"Retail"' || send POST /domaingroups --fail --data '{"name": "Retail"}'`,
+)
+const ADDS = shellClient(`${ADD} --fail`)
+const line = (command: readonly string[]) => writeShellLine(command)
+
+describe('explore --beside', () => {
+  it('shows the race of two commands in two columns, and replays it', async ({ folder }) => {
+    const { path, option, read } = reportIn(folder)
+    const beside = ['--beside', line(ENSURE)]
     const { code, stderr, stdout } = await runInProcess(
-      explore('--runs', '9', '--jobs', '2', '--report', `json=${path}`, '--', ...BLIND_RETRY),
+      explore(...beside, '--switches', '1', ...option, '--', ...ENSURE),
     )
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-    const report = JSON.parse(readFileSync(path, 'utf8'))
-    expectReport('explore', report)
-    expect(report).toMatchObject({ points: 2, scaled_window: 2, stable_effects: true, interrupted: false })
-    expect(report).toMatchObject({ passed: false, inconclusive: false })
-    expect(report.runs).toBeLessThanOrEqual(9)
-    const [finding] = report.findings
-    expect(finding).toMatchObject({ verdict: 'false failure', operation: 'createDomainGroup', plan: [LOST] })
-    expect(finding.id).toBe('false-failure/lost-response/createDomainGroup')
-    expect(finding.places).toMatchObject([{ operation: 'createDomainGroup', about: 'Retail' }])
-    expect(finding.story.at(-1)).toMatchObject({ method: 'POST', status: 409, code: 'duplicate_name' })
-    expect(finding.output).toMatch(/409$/)
-    expect(finding.replay).toMatch(/^dmarc-understudy explore --fixture empty --replay '\[.+\]' -- /)
-    expect(stderr).toContain('Quota windows  2 s instead of those of the contract')
-    expect(stderr).toContain(finding.replay)
+    expect(stderr).toMatch(
+      /false failure:\n {2}the first command +the second command\n {2}GET \/domaingroups → 200\n {39,}GET \/domaingroups → 200\n +POST \/domaingroups \(Retail\) → 200\n {2}POST \/domaingroups \(Retail\) → 409 duplicate_name\n {2}ended with \d+ +ended with 0\n/,
+    )
+    expectReport('explore-beside', read())
+    expect(read()).toMatchObject({
+      passed: false,
+      inconclusive: false,
+      runs: 7,
+      interleavings: { possible: 6, tried: 4 },
+    })
+    const [finding] = read().findings
+    const plan = [{ command: 1, requests: 1 }, { command: 2 }]
+    expect(finding).toMatchObject({ verdict: 'false failure', plan, switches: 1, operation: 'listDomainGroups' })
+    expect(finding.replay).toMatch(/^dmarc-understudy explore --fixture empty --beside .+ --replay .+ -- sh -c /)
 
-    const replay = await runInProcess(explore('--replay', path, '--report', `json=${path}`, '--', ...BLIND_RETRY))
+    const replay = await runInProcess(explore(...beside, '--replay', path, ...option, '--', ...ENSURE))
     expect(replay.code).toBe(1)
-    expect(replay.stderr).toContain('  It printed:\n')
-    const again = JSON.parse(readFileSync(path, 'utf8'))
-    expectReport('explore', again)
-    const { id, plan, story, output } = finding
-    expect(again.findings[0]).toMatchObject({ id, plan, story, output })
+    expectReport('explore-beside', read())
+    expect(read()).toMatchObject({ followed: true, findings: [{ story: finding.story }] })
   })
 
-  it('agrees with itself, whatever runs at the same time', async ({ folder }) => {
-    const runs = budget({ quick: 5, full: 9 })
-    const reports = await Promise.all(
-      ['1', '2'].map(async (jobs) => {
-        const path = join(folder, `${jobs}.json`)
-        const options = ['--runs', `${runs}`, '--seed', '5', '--jobs', jobs, '--report', `json=${path}`]
-        await runInProcess(explore(...options, '--', ...SWALLOWS_ERRORS))
-        return JSON.parse(readFileSync(path, 'utf8'))
-      }),
-    )
-    expect(reports[0].runs).toBe(runs)
-    expect(reports[1]).toEqual(reports[0])
+  it('passes when no order can break the commands, and with an overlay that lets both succeed', async ({ folder }) => {
+    const both = ['--beside', line(ADDS), '--', ...ADDS]
+    const message =
+      /^in the order the first command, then the second command, the second command failed with exit code \d+/
+    await expectRefusal(explore(...both), 1, message)
+    const overlay = writeOverlay(folder, actionsFor('already-monitored-1'))
+    const { code, stderr } = await runInProcess(explore('--overlay', overlay, ...both))
+    expect(stderr).toContain('No order up to 2 switches broke the commands.')
+    expect(code).toBe(0)
   })
 
-  it('runs trials at the same time if the command allows it, and says why', async ({ folder }) => {
-    const parallel = await runInProcess(explore('--runs', '9', '--', ...READS))
-    if (availableParallelism() > 1)
-      expect(parallel.stderr).toMatch(/^Trials +\d+ at a time, because \d+ runs at the same time do/m)
-    // Only one run at a time can make the folder.
-    const lock = join(folder, 'lock')
-    const alone = shellClient(`mkdir ${lock}; trap 'rmdir ${lock}' EXIT; sleep 0.3; send GET /domains`)
-    const { stderr } = await runInProcess(explore('--runs', '9', '--', ...alone))
-    expect(stderr).toMatch(/^Trials +one after the other, because (of|this)/m)
-  })
-
-  it('does not fail on known findings, and writes them', async ({ folder }) => {
-    const known = join(folder, 'known.json')
-    const args = ['--runs', '9', '--jobs', '2', '--baseline', known]
-    const first = await runInProcess(explore(...args, '--update-baseline', '--', ...BLIND_RETRY))
-    expect(first.code).toBe(1)
-    const { findings } = JSON.parse(readFileSync(known, 'utf8'))
-    expect(findings).toEqual([{ id: 'false-failure/lost-response/createDomainGroup', reason: 'to be decided' }])
-    const again = await runInProcess(explore(...args, '--', ...BLIND_RETRY))
-    expect(again.stderr).toContain('Accepted: to be decided')
-    expect(again.code).toBe(0)
-    writeFileSync(known, JSON.stringify({ findings: [{ ...findings[0], expires: '2020-01-01' }] }))
-    const late = await runInProcess(explore(...args, '--', ...BLIND_RETRY))
-    expect(late.code).toBe(1)
-    expect(late.stderr).toContain('1 expired')
-  })
-
-  it('fails on giving up only when it is asked to, and on too few runs unless it is asked not to', async () => {
-    const args = ['--runs', '4', '--jobs', '1', '--', ...GIVES_UP]
-    expect(await runInProcess(explore('--fail-on', 'findings', ...args))).toMatchObject({ code: 0 })
-    const gaveUp = await runInProcess(explore('--fail-on', 'gave-up', ...args))
-    expect(gaveUp.code).toBe(1)
-    expect(gaveUp.stderr).toContain('explore/gave-up')
-    const few = await runInProcess(explore(...args))
-    expect(few.code).toBe(1)
-    expect(few.stderr).toContain('INCONCLUSIVE')
-  })
-
-  it('says when effects differ without faults, and that a plan which never applied shows nothing', async ({
-    folder,
-  }) => {
-    const path = join(folder, 'report.json')
-    const plan = '[{"match": {"operation": "deleteDomains"}, "connection": "reset"}]'
-    const { code, stderr } = await runInProcess(
-      explore('--replay', plan, '--report', `json=${path}`, '--', ...CHANGES_ITS_MIND),
-    )
+  it('is not decided when the runs are used up', async () => {
+    const { code, stderr } = await runInProcess(explore('--runs', '3', '--beside', line(ENSURE), '--', ...ENSURE))
     expect(code).toBe(1)
-    expect(stderr).toContain('differ between two runs without a fault, so only exit codes were judged')
-    expect(stderr).toContain('explore/never-applied')
-    expect(stderr).toContain('INCONCLUSIVE  No fault of the plan met a request, so the run shows nothing.')
-    expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({
-      stable_effects: false,
-      inconclusive: true,
-      never_applied: JSON.parse(plan),
+    expect(stderr).toContain('INCONCLUSIVE  Not decided: not all orders up to 2 switches could be tried.')
+  })
+
+  it('ends both commands at Ctrl-C while requests are held', async ({ folder, start }) => {
+    const starts = join(folder, 'starts')
+    writeFileSync(starts, '')
+    // Its third start is the first one beside the other command, whose request is held then.
+    const waits = shellClient(`send GET /domains; echo >>'${starts}'; [ $(wc -l <'${starts}') -lt 3 ] || exec sleep 60`)
+    const running = start(explore('--beside', line(READS), '--', ...waits))
+    await eventually('it waits', () => readFileSync(starts, 'utf8').length === 3)
+    running.stop('SIGINT')
+    expect(await running.ended).toMatchObject({
+      code: 130,
+      stderr: expect.stringContaining('explore was told to stop'),
     })
   })
 
-  it('keeps the windows of the contract when it is asked to', async ({ folder }) => {
-    const path = join(folder, 'report.json')
-    await runInProcess(explore('--runs', '2', '--no-scale-windows', '--report', `json=${path}`, '--', ...READS))
-    expect(JSON.parse(readFileSync(path, 'utf8'))).not.toHaveProperty('scaled_window')
+  it.for<[args: string[], code: number, message: string | RegExp]>([
+    [['true', '--', ...READS], 1, /^true sent no request with its key, so there is no order to try; /],
+    [[line(READS), '--', 'true'], 1, /^true sent no request with its key, so there is no order to try; /],
+    [[line(READS), '--', 'no-such-program'], 127, 'no-such-program: there is no such command'],
+    [['exit 3', '--', ...READS], 1, /, then exit 3, exit 3 failed with exit code 3$/],
+  ])('%j ends with %i and one line', async ([args, code, message]) => {
+    await expectRefusal(explore('--beside', ...args), code, message)
   })
 })
