@@ -1,0 +1,143 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { load } from 'js-yaml'
+import { describe, expect } from 'vitest'
+import type { ChoiceObservation } from '../../src/choices/observation.ts'
+import { readChoices } from '../../src/contract/choices.ts'
+import { writeEvidence } from '../../src/evidence/evidence-file.ts'
+import type { Json } from '../../src/ground/json.ts'
+import { actionsFor } from '../support/alternatives.ts'
+import { choices } from '../support/choices.ts'
+import { exchangeWith } from '../support/exchanges.ts'
+import { writeOverlay } from '../support/overlay-file.ts'
+import { expectRefusal, it } from '../support/program.ts'
+import { runInProcess } from '../support/program-in-process.ts'
+import { entryFrom, harOf, RECORDED_AT } from '../support/recorded.ts'
+import { expectReport } from '../support/report-schema.ts'
+import { API_KEY, startService } from '../support/service.ts'
+
+const see = (id: string, number: number, evidence = `r-${id}`): ChoiceObservation => ({
+  allows: [{ [id]: number }],
+  evidence: [evidence],
+  count: 1,
+})
+
+/** Writes what was observed of a service, in files of their own. */
+async function writeSeen(folder: string, ...files: ChoiceObservation[][]): Promise<string[]> {
+  const paths = files.map((_, index) => join(folder, `evidence-${index}.json`))
+  for (const [index, observations] of files.entries()) {
+    const exchanges = observations.length
+    const conclusion = { exchanges, judged: exchanges, findings: [], counts: {}, observations, messages: {} }
+    await writeEvidence(paths[index] ?? '', conclusion, {
+      tool: 'check',
+      choices,
+      targets: ['https://a.example/api/v1'],
+    })
+  }
+  return ['calibrate', ...paths.flatMap((path) => ['--evidence', path])]
+}
+
+describe('calibrate', () => {
+  it('prints the overlay of what recordings show, with which a server behaves like the service', async ({ folder }) => {
+    const actions = [...actionsFor('unknown-query-parameters-1'), ...actionsFor('already-monitored-2')]
+    const service = await startService({ overlays: [writeOverlay(folder, actions)] })
+    const again = { domains: ['a.example'] }
+    const add = { path: '/domains', method: 'POST', body: again }
+    const entries: Json[] = []
+    for (const [index, asked] of [{ path: '/domains?verbose=1' }, add, add].entries()) {
+      entries.push(entryFrom(await exchangeWith(service.baseUrl, { ...asked, at: RECORDED_AT + 1000 * index })))
+    }
+    const [recording, report, seen] = [join(folder, 'a.har'), join(folder, 'report.json'), join(folder, 'seen.yaml')]
+    writeFileSync(recording, harOf(entries))
+    // A key for verify is not asked with here.
+    const environment = { DMARC_UNDERSTUDY_API_KEY: API_KEY }
+    const { code, stdout, stderr } = await runInProcess(['calibrate', recording, '--report', `json=${report}`], {
+      environment,
+    })
+    expect(code, stderr).toBe(0)
+    const found = JSON.parse(readFileSync(report, 'utf8'))
+    expectReport('calibration', found)
+    const of = (id: string) => found.assumptions.find((each: Json) => each['id'] === id)
+    expect(of('unknown-query-parameters')).toMatchObject({ verdict: 'alternative', alternative: 1 })
+    expect(of('already-monitored')).toMatchObject({ verdict: 'alternative', alternative: 2 })
+    expect(stdout).not.toContain(API_KEY)
+    writeFileSync(seen, stdout)
+    const stand = await startService({ overlays: [seen] })
+    expect((await stand.get('/domains?verbose=1')).body.error.code).toBe('unknown_field')
+    await stand.send('POST', '/domains', again)
+    expect((await stand.send('POST', '/domains', again)).body.error.code).toBe('invalid_request_body')
+  })
+
+  it('joins evidence of several files, and writes the overlay to a file', async ({ folder }) => {
+    const out = join(folder, 'seen.yaml')
+    const args = [...(await writeSeen(folder, [see('head', 1)], [see('cors', 1)])), '--out', out]
+    const { code, stdout, stderr } = await runInProcess(args)
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
+    expect(stderr).toContain('and takes an alternative in 2; ')
+    expect(load(readFileSync(out, 'utf8'))).toMatchObject({
+      actions: [
+        { target: "$['x-settings']['head']", update: { value: 'wrong-method' } },
+        { target: "$['x-settings']['cors']", update: { value: 'any-origin' } },
+      ],
+    })
+  })
+
+  it('writes its report also if the overlay cannot be written', async ({ folder }) => {
+    const report = join(folder, 'report.json')
+    const args = [...(await writeSeen(folder, [see('head', 1)])), '--out', '/dev/full', '--report', `json=${report}`]
+    const { code, stderr } = await runInProcess(args)
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringMatching(/^dmarc-understudy: --out \/dev\/full: /m),
+    })
+    expectReport('calibration', JSON.parse(readFileSync(report, 'utf8')))
+  })
+
+  it.for<[what: string, seen: ChoiceObservation[], says: string]>([
+    [
+      'exchanges contradict each other',
+      [see('head', 0, 'r-1'), see('head', 1, 'r-2')],
+      'Exchanges cannot agree on head: r-1, r-2.',
+    ],
+    ['nothing was seen', [], 'No exchange with the service could be judged'],
+  ])('ends with 1 and an overlay that changes nothing where %s', async ([, seen, says], { folder }) => {
+    const { code, stdout, stderr } = await runInProcess(await writeSeen(folder, seen))
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(says) })
+    expect(load(stdout)).toMatchObject({ actions: [{ target: '$', update: {} }] })
+  })
+
+  it('is based on the overlays that are given', async ({ folder }) => {
+    const overlay = writeOverlay(folder, actionsFor('head-1'))
+    const file = join(folder, 'based.json')
+    const based = await readChoices([{ name: 'head', actions: actionsFor('head-1') as never }])
+    const conclusion = {
+      exchanges: 1,
+      judged: 1,
+      findings: [],
+      counts: {},
+      observations: [see('cors', 1)],
+      messages: {},
+    }
+    await writeEvidence(file, conclusion, {
+      tool: 'check',
+      choices: based,
+      overlays: [overlay],
+      targets: ['https://a'],
+    })
+    const message = `${file}#/contract/digest: This is evidence about another contract…`
+    await expectRefusal(['calibrate', '--evidence', file], 2, message)
+    const { code, stdout } = await runInProcess(['calibrate', '--evidence', file, '--overlay', overlay])
+    expect(code).toBe(0)
+    expect(stdout).toContain('Give it after')
+    expect(JSON.stringify(load(stdout))).not.toContain('wrong-method')
+  })
+
+  it('ends like verify where the service refuses the key', async ({ folder }) => {
+    const { baseUrl } = await startService()
+    const args = ['calibrate', '--base-url', baseUrl, '--api-key', 'of-nobody']
+    const { code, stdout, stderr } = await runInProcess(args, { folder })
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toContain('verify: ')
+    expect(stderr).not.toContain('of-nobody')
+  })
+})
