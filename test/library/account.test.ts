@@ -1,385 +1,313 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { type Account, type Fixture, startUnderstudy, type Understudy } from '../../src/index.ts'
-import { NOW, send, WAYS_OF_CALLS } from './stand-in.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { AccountWithKey, Fixture, Understudy } from '../../src/index.ts'
+import type { Received } from '../support/request.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { NOW, open, send, untilTheEnd, WAYS } from './stand-in.ts'
 
 const FIXTURE: Fixture = {
   domains: ['one.example', 'two.example'],
   groups: [{ name: 'Shop', domains: ['one.example'] }],
 }
+const TODAY = '2026-01-15'
+const LATER = '2026-02-01T00:00:00Z'
+const AFTER_AN_HOUR = 'Thu, 15 Jan 2026 10:30:00 GMT'
+const FROZEN = [{ frozen: false }, { frozen: true }]
 
-describe.each(WAYS_OF_CALLS)('$way', ({ start }) => {
-  let understudy: Understudy
-  let account: Account
+interface Given {
+  account: AccountWithKey
+  understudy: Understudy
+  /** Sends a request of the account's client. */
+  ask(method: string, path: string, body?: unknown): Promise<Received>
+  /** The id of a request that has added three.example. */
+  request: string
+  group: string
+  key: string
+}
 
-  beforeEach(async () => {
-    understudy = await start()
-    account = await understudy.createAccount({ fixture: FIXTURE })
-  })
+type Row = readonly [verb: string, call: Call, resolves: unknown, then?: readonly [Call, unknown]]
+type Call = (account: AccountWithKey, given: Given) => Promise<unknown>
 
-  const ask = (method: string, path: string, body?: unknown) => send(understudy, account, method, path, body)
-  const domains = async () => (await ask('GET', '/domains')).body.data.domains
+const status: Call = async (_, { ask }) => (await ask('GET', '/domains')).status
+const domains: Call = async (_, { ask }) => (await ask('GET', '/domains')).body.data.domains
+const date: Call = async (_, { ask }) => (await ask('GET', '/domains')).headers['date']
+const figures: Call = async (_, { ask }) => (await ask('GET', '/dmarc')).body.data[0]
 
-  describe('an account', () => {
-    it('has what a client needs: base URL, key and header fields', async () => {
-      expect(account.baseUrl).toBe(understudy.baseUrl)
-      expect(account.headers).toEqual({ authorization: `Bearer ${account.apiKey}` })
-      expect(await domains()).toEqual(['one.example', 'two.example'])
-    })
-
-    it('is compared with another one, with its snapshot, and with its state before a request', async () => {
+/** Each verb of an account: a call, what it resolves to, and for a change what its client or the account then has. */
+const VERBS: readonly Row[] = [
+  ['read', (account) => account.read(), { plan: 'stone', created_at: NOW, now: NOW, domains: 3, groups: 1, keys: 1 }],
+  ['setPlan', (account) => account.setPlan('below-stone'), { plan: 'below-stone' }, [status, 403]],
+  ['reset', (account) => account.reset(), { domains: 2, now: NOW }],
+  [
+    'reset with other options',
+    (account) => account.reset({ fixture: 'empty', seed: 7, now: LATER, frozen: false }),
+    { domains: 0, seed: 7, created_at: LATER, frozen: false },
+  ],
+  ['export', (account) => account.export(), { plan: 'stone', groups: [{ name: 'Shop' }] }],
+  [
+    'export of the past',
+    async (account, { request }) => (await account.export({ before: request })).domains?.length,
+    2,
+  ],
+  ['import of a fixture', (account) => account.import({ domains: ['x.example'] }), { domains: 1, groups: 0 }],
+  ['import of a ready-made one', (account) => account.import('empty'), { domains: 0 }, [domains, []]],
+  ['rewind', (account, { request }) => account.rewind(request), {}, [domains, ['one.example', 'two.example']]],
+  ['scenes', async (account) => [await account.import('demo'), (await account.scenes()).scenes.length > 0][1], true],
+  ['delete', (account) => account.delete(), undefined, [status, 401]],
+  ['explain', (account, { request }) => account.explain(request), { status: 200, operation: 'addDomains' }],
+  ['coverage', (account) => account.coverage(), { summary: { operations: { seen: 1, total: 8 } } }],
+  [
+    'compare with an account, its id, a snapshot and the past',
+    async (account, { understudy, request }) => {
       const other = await understudy.createAccount({ like: account.id })
-      await account.snapshots.take('clean')
-      const { headers } = await ask('POST', '/domains', { domains: ['three.example'] })
-      for (const way of [other, other.id, { snapshot: 'clean' }, { before: headers['x-request-id'] ?? '' }]) {
-        const { holds } = await account.compare(way)
-        expect(holds.domains).toMatchObject({
-          alike: 2,
-          only_in_one: { count: 1, listed: [{ name: 'three.example' }] },
-        })
-      }
-      const { asked } = await account.compare(other, { limit: 1 })
-      expect(asked).toMatchObject({ result: 'inconclusive', one: 1, other: 0 })
-      await expect(account.compare('nobody')).rejects.toMatchObject({ name: 'ControlError', code: 'not_found' })
-      await expect(account.compare(account)).rejects.toMatchObject({ code: 'invalid_value' })
-    })
+      await account.snapshots.take('now')
+      const ways = [other, other.id, { before: request }, { snapshot: 'now' }]
+      const reports = await Promise.all(ways.map((way) => account.compare(way, { limit: 1 })))
+      return reports.map(({ holds }) => holds.domains?.only_in_one?.count)
+    },
+    [1, 1, 1, 0],
+  ],
+  ['overview', async (account) => (await account.overview()).days.length, 90],
+  ['overview of some days', async (account) => (await account.overview({ days: 7 })).days.length, 7],
+  [
+    'listDailyRecords of some domains',
+    (account) => account.listDailyRecords({ from: TODAY, to: TODAY, domain: ['two.example', 'one.example'] }),
+    [{ date: TODAY, records: [{ domain: 'two.example' }, { domain: 'one.example' }] }],
+  ],
+  ['clock.now', (account) => account.clock.now(), NOW],
+  ['clock.advance', (account) => account.clock.advance({ hours: 1 }), { frozen: true }, [date, AFTER_AN_HOUR]],
+  ['clock.advanceTo', (account) => account.clock.advanceTo('refresh'), { now: '2026-01-16T00:00:00Z' }],
+  ['clock.set', (account) => account.clock.set(LATER), { now: LATER }],
+  ['clock.freeze', async (account) => [await account.clock.unfreeze(), await account.clock.freeze()], FROZEN],
+  [
+    'faults.add',
+    (account) => account.faults.add({ match: { operation: 'listDomains' }, respond: { error: 'rate_limited' } }),
+    { hits: 0, rule: { respond: { error: 'rate_limited' } } },
+    [status, 429],
+  ],
+  ['faults.addSet', (account) => account.faults.addSet('slow'), [{ set: 'slow' }, { set: 'slow' }]],
+  [
+    'faults.list, remove and clear',
+    async (account) => {
+      const { id } = await account.faults.add({ delay_ms: 1 })
+      await account.faults.addSet('slow')
+      await account.faults.remove(id)
+      const left = await account.faults.list()
+      await account.faults.clear()
+      return [left.length, await account.faults.list()]
+    },
+    [2, []],
+  ],
+  [
+    'keys.create',
+    (account) => account.keys.create({ label: 'CI', key: 'key-of-CI' }),
+    { api_key: 'key-of-CI', key: { label: 'CI', disabled: false, created_at: NOW } },
+    [async (account) => (await account.keys.list()).map(({ label }) => label), [null, 'CI']],
+  ],
+  ['keys.disable', (account, { key }) => account.keys.disable(key), { disabled: true }, [status, 401]],
+  [
+    'keys.enable',
+    async (account, { key }) => account.keys.disable(key).then(() => account.keys.enable(key)),
+    {},
+    [status, 200],
+  ],
+  ['keys.delete', (account, { key }) => account.keys.delete(key), undefined, [status, 401]],
+  ['quotas.set', async (account) => (await account.quotas.set('domains', 0)).length, 3, [status, 429]],
+  [
+    'quotas.set for one key',
+    async (account, { key }) => {
+      await account.keys.create()
+      const quotas = await account.quotas.set('dmarc', 0, key)
+      return quotas.flatMap(({ bucket, remaining }) => (bucket === 'dmarc' ? [remaining] : []))
+    },
+    [0, 100],
+  ],
+  ['quotas.list', async (account) => (await account.quotas.list()).length, 3],
+  ['quotas.areEnforced', (account) => account.quotas.areEnforced(), true],
+  ['requests.list', (account) => account.requests.list({ violation: false }), [{ operation: 'addDomains' }]],
+  [
+    'requests.verify',
+    (account) => account.requests.verify({ operation: 'addDomains' }, { at_least: 2, at_most: 3 }),
+    { passed: false, matched: 1 },
+  ],
+  ['requests.clear', (account) => account.requests.clear(), undefined, [(account) => account.requests.list(), []]],
+  ['snapshots.take', (account) => account.snapshots.take('here'), { name: 'here', domains: 3, groups: 1 }],
+  [
+    'snapshots.list, take in the place of one, restore and delete',
+    async (account) => {
+      await account.snapshots.take('here')
+      await account.domains.add('four.example')
+      await expect(account.snapshots.take('here')).rejects.toMatchObject({ name: 'ControlError', code: 'taken' })
+      await account.snapshots.take('here', { replace: true })
+      await account.domains.remove('one.example', 'two.example')
+      const [listed, { domains }] = [await account.snapshots.list(), await account.snapshots.restore('here')]
+      await account.snapshots.delete('here')
+      return [listed.map(({ name }) => name), domains, await account.snapshots.list()]
+    },
+    [['here'], 4, []],
+  ],
+  ['domains.add', (account) => account.domains.add('Four.example', 'b.example'), ['four.example', 'b.example']],
+  ['domains.add of a list', (account) => account.domains.add(['four.example']), ['four.example']],
+  [
+    'domains.remove',
+    (account) => account.domains.remove('two.example', 'three.example'),
+    ['two.example', 'three.example'],
+    [domains, ['one.example']],
+  ],
+  ['domains.list', async (account) => (await account.domains.list())[0], { domain: 'one.example', events: [] }],
+  [
+    'domains.setFeatures',
+    (account) => account.domains.setFeatures('ONE.example', ['mta-sts']),
+    { domain: 'one.example', features: ['mta-sts'] },
+  ],
+  [
+    'domains.pin',
+    (account) => account.domains.pin('one.example', { p: 'reject', count: 1200, dkim: 95.5 }),
+    { record: { p: 'reject', sp: 'reject', count: 1200, dkim: 95.5 } },
+    [figures, { p: 'reject', count: 1200, dkim: 95.5 }],
+  ],
+  [
+    'domains.unpin',
+    async (account, given) => {
+      const before = await figures(account, given)
+      await account.domains.pin('one.example', { profile: 'parked' })
+      expect(await figures(account, given)).not.toEqual(before)
+      await account.domains.unpin('one.example')
+      expect(await figures(account, given)).toEqual(before)
+    },
+    undefined,
+  ],
+  ['groups.list', (account, { group }) => account.groups.list().then(([one]) => one?.id === group), true],
+  ['groups.create', (account) => account.groups.create({ name: 'Mail' }), { name: 'Mail', domains: [] }],
+  [
+    'groups.update',
+    (account, { group }) => account.groups.update(group, { name: 'Store', add_domains: ['two.example'] }),
+    { name: 'Store', domains: ['one.example', 'two.example'] },
+  ],
+  [
+    'groups.delete',
+    (account, { group }) => account.groups.delete(group),
+    undefined,
+    [(account) => account.groups.list(), []],
+  ],
+]
 
-    it('tells what there is of it', async () => {
-      expect(await account.read()).toEqual({
-        ...{ id: account.id, plan: 'stone', seed: 42, fixture: null, created_at: NOW, now: NOW, frozen: true },
-        ...{ domains: 2, groups: 1, keys: 1, faults: 0, snapshots: 0 },
-      })
-    })
+function expectLike(found: unknown, expected: unknown): void {
+  if (typeof expected === 'object' && expected !== null && !('asymmetricMatch' in expected))
+    expect(found).toMatchObject(expected)
+  else expect(found).toEqual(expected)
+}
 
-    it('changes its plan', async () => {
-      expect(await account.setPlan('below-stone')).toMatchObject({ plan: 'below-stone' })
-      expect((await ask('GET', '/domains')).status).toBe(403)
-    })
+describe.each(WAYS)('An account, used $way,', (way) => {
+  let understudy: Understudy
+  beforeAll(async () => {
+    understudy = await way.open()
+  })
+  afterAll(() => understudy.stop())
 
-    it('goes back to its creation, or to another beginning', async () => {
-      await ask('POST', '/domains', { domains: ['three.example'] })
-      expect(await account.reset()).toMatchObject({ domains: 2 })
-      const now = '2027-01-01T00:00:00Z'
-      const other = await account.reset({ fixture: 'empty', seed: 7, now, frozen: false })
-      expect(other).toMatchObject({ domains: 0, seed: 7, created_at: now, frozen: false })
-      expect(await domains()).toEqual([])
+  async function given(): Promise<Given> {
+    const account = await understudy.createAccount({ fixture: FIXTURE })
+    expect(account).toMatchObject({
+      baseUrl: understudy.baseUrl,
+      headers: { authorization: `Bearer ${account.apiKey}` },
     })
+    const ask: Given['ask'] = (method, path, body) => send(understudy, account, method, path, body)
+    const { headers } = await ask('POST', '/domains', { domains: ['three.example'] })
+    const [{ id: group = '' } = {}] = await account.groups.list()
+    const [{ id: key = '' } = {}] = await account.keys.list()
+    return { account, understudy, ask, request: headers['x-request-id'] ?? '', group, key }
+  }
 
-    it('is exported as a fixture that makes its like, and imports one', async () => {
-      const exported = await account.export()
-      expect(exported).toMatchObject({ plan: 'stone', groups: [{ name: 'Shop', domains: ['one.example'] }] })
-      const other = await understudy.createAccount({ fixture: exported })
-      const answers = await Promise.all([account, other].map((each) => send(understudy, each, 'GET', '/domaingroups')))
-      expect(answers[1]?.text).toBe(answers[0]?.text)
-      expect(await other.import({ domains: ['four.example'] })).toMatchObject({ domains: 1, groups: 0 })
-      expect(await other.import('demo')).toMatchObject({ id: other.id, domains: expect.any(Number) })
+  it.for(VERBS)('does %s', async ([, call, resolves, then]) => {
+    const all = await given()
+    expectLike(await call(all.account, all), resolves)
+    if (then !== undefined) expectLike(await then[0](all.account, all), then[1])
+  })
+
+  it('is one of several that are listed and found, with a key where that can be known', async () => {
+    const ids = ['sandbox_mine', 'sandbox_other']
+    await understudy.createAccount({ id: 'sandbox_mine' })
+    await understudy.createAccount({ id: 'sandbox_other', apiKey: 'chosen' })
+    expect((await understudy.listAccounts()).map(({ id }) => id)).toEqual(expect.arrayContaining(ids))
+    expect((await understudy.findAccount('sandbox_mine')).apiKey).toBe('sandbox_mine')
+    expect((await understudy.findAccount('default')).apiKey).toBe(understudy.apiKey)
+    const keyless = await understudy.findAccount('sandbox_other')
+    expect(() => keyless.headers).toThrow(
+      'The key of the account sandbox_other is not known here; create another one with keys.create().',
+    )
+  })
+
+  it('reads a fixture file when it is made, reset and imported', async () => {
+    const path = join(temporaryFolder(), 'mine.json')
+    writeFileSync(path, '{"domains": ["mine.example"]}')
+    const account = await understudy.createAccount({ fixture: path })
+    expect(await account.read()).toMatchObject({ domains: 1 })
+    for (const back of [account.reset, account.import]) {
+      await account.import('empty')
+      const fixture = back === account.reset ? { fixture: path } : path
+      expect(await Reflect.apply(back, account, [fixture])).toMatchObject({ domains: 1 })
+    }
+  })
+
+  it('gets and gives copies: what is changed afterwards on this side changes nothing on the other', async () => {
+    const { account } = await given()
+    const rule = { respond: { status: 503 } }
+    const added = await account.faults.add(rule)
+    rule.respond.status = 504
+    Object.assign(added.rule, { respond: { status: 505 } })
+    Object.assign((await account.faults.list())[0]?.rule ?? {}, { respond: { status: 506 } })
+    expect(await account.faults.list()).toMatchObject([{ rule: { respond: { status: 503 } } }])
+  })
+
+  it('refuses what the service refuses, with the code and the place', async () => {
+    const { account } = await given()
+    await expect(account.domains.add('a.example', 'no host')).rejects.toMatchObject({
+      ...{ name: 'ControlError', code: 'refused', problems: [{ code: 'invalid_domain' }] },
+      message: expect.stringMatching(/^The service refuses this with invalid_domain: .*`domains\[1\]`/),
     })
-
-    it('is rewound to any of its requests, and exported as it was before one', async () => {
-      const { headers } = await ask('DELETE', '/domains', { domains: ['two.example'] })
-      const request = String(headers['x-request-id'])
-      expect(await domains()).toEqual(['one.example'])
-      expect((await account.export({ before: request })).domains).toHaveLength(2)
-      expect(await domains()).toEqual(['one.example'])
-      expect(await account.rewind(request)).toMatchObject({ id: account.id, domains: 2 })
-      expect(await domains()).toEqual(['one.example', 'two.example'])
-      await expect(account.rewind('none')).rejects.toMatchObject({ code: 'not_found' })
-      await expect(account.export({ before: 'none' })).rejects.toMatchObject({ code: 'not_found' })
-    })
-
-    it('reads a fixture file when it is made, reset and imported', async () => {
-      const path = join(mkdtempSync(join(tmpdir(), 'understudy-')), 'mine.json')
-      writeFileSync(path, JSON.stringify({ domains: ['mine.example'] }))
-      account = await understudy.createAccount({ fixture: path })
-      expect(await domains()).toEqual(['mine.example'])
-      expect(await account.reset({ fixture: 'empty' })).toMatchObject({ domains: 0 })
-      expect(await account.reset({ fixture: path })).toMatchObject({ domains: 1 })
-      expect(await account.import('empty')).toMatchObject({ domains: 0 })
-      expect(await account.import(path)).toMatchObject({ domains: 1 })
-    })
-
-    it('is gone after it was deleted, and its key with it', async () => {
-      await account.delete()
-      expect((await ask('GET', '/domains')).status).toBe(401)
-      await expect(account.read()).rejects.toMatchObject({ code: 'not_found' })
-      await expect(understudy.findAccount(account.id)).rejects.toMatchObject({ code: 'not_found' })
-    })
-
-    it('is deleted at the end of a block, gone already or not', async () => {
-      await account[Symbol.asyncDispose]()
-      await expect(account.read()).rejects.toMatchObject({ code: 'not_found' })
-      await account[Symbol.asyncDispose]()
-      await understudy.stop()
-      await account[Symbol.asyncDispose]()
-      const own = await startUnderstudy({ fixture: 'empty' })
-      onTestFinished(() => own.stop())
-      await expect(own.account[Symbol.asyncDispose]()).rejects.toMatchObject({ code: 'protected' })
+    await expect(account.groups.create({ name: 'SHOP' })).rejects.toMatchObject({
+      problems: [{ code: 'duplicate_name' }],
     })
   })
 
-  describe('its clock', () => {
-    it.each<[span: Parameters<Account['clock']['advance']>[0], now: string]>([
-      [{ hours: 1 }, '2026-01-15T10:30:00Z'],
-      [{ weeks: 1, days: 1, hours: 1, minutes: 1, seconds: 1 }, '2026-01-23T10:31:01Z'],
-      [{ hours: 0.5 }, '2026-01-15T10:00:00Z'],
-      [{ seconds: 0 }, NOW],
-      [{ hours: 1, days: undefined } as object, '2026-01-15T10:30:00Z'],
-      [{ weeks: 3, seconds: 100_000 }, '2026-02-06T13:16:40Z'],
-      ['P1DT30M', '2026-01-16T10:00:00Z'],
-    ])('moves by %j to %s', async (span, now) => {
-      expect(await account.clock.advance(span)).toEqual({ now, frozen: true })
-      expect(await account.clock.now()).toBe(now)
-      expect((await ask('GET', '/domains')).headers['date']).toBe(new Date(now).toUTCString())
-    })
+  it('is deleted at the end of a block, gone already or not', async () => {
+    const { account } = await given()
+    await account[Symbol.asyncDispose]()
+    await expect(account.read()).rejects.toMatchObject({ code: 'not_found' })
+    await account[Symbol.asyncDispose]()
+    const own = untilTheEnd(await open())
+    await expect(own.account[Symbol.asyncDispose]()).rejects.toMatchObject({ code: 'protected' })
+    const other = await own.createAccount()
+    await own.stop()
+    await other[Symbol.asyncDispose]()
+  })
+})
 
-    it('moves to an ending, is set, goes on and stands still', async () => {
-      expect(await account.clock.advanceTo('refresh')).toEqual({ now: '2026-01-16T00:00:00Z', frozen: true })
-      expect(await account.clock.set('2026-02-01T00:00:00Z')).toEqual({ now: '2026-02-01T00:00:00Z', frozen: true })
-      expect((await account.clock.unfreeze()).frozen).toBe(false)
-      expect((await account.clock.freeze()).frozen).toBe(true)
-    })
+describe('A length of time', () => {
+  it.each<[span: unknown, now: string]>([
+    [{ weeks: 1, days: 1, hours: 1, minutes: 1, seconds: 1 }, '2026-01-23T10:31:01Z'],
+    [{ hours: 0.5 }, '2026-01-15T10:00:00Z'],
+    [{ seconds: 0 }, NOW],
+    [{ hours: 1, days: undefined }, '2026-01-15T10:30:00Z'],
+    [{ weeks: 3, seconds: 100_000 }, '2026-02-06T13:16:40Z'],
+    ['P1DT30M', '2026-01-16T10:00:00Z'],
+  ])('%j moves a clock to %s', async (span, now) => {
+    const { account } = untilTheEnd(await open())
+    expect(await account.clock.advance(span as string)).toEqual({ now, frozen: true })
+  })
 
-    it.each([
+  it('that is none leaves the clock where it is', async () => {
+    const { account } = untilTheEnd(await open())
+    for (const span of [
       ...[undefined, null, 60, '', '1h', 'P1M', {}, [], { hour: 1 }, { hours: '1' }, { hours: -1 }],
       ...[{ hours: Number.NaN }, { seconds: 0.5 }, { weeks: 1e300 }],
-    ])('stays where it is for %j, which is no length of time', async (span) => {
-      await expect(account.clock.advance(span as string)).rejects.toMatchObject({
-        name: 'ControlError',
-        code: 'invalid_value',
+    ]) {
+      await expect(account.clock.advance(span as string), JSON.stringify(span)).rejects.toMatchObject({
+        ...{ name: 'ControlError', code: 'invalid_value' },
         problems: [{ code: 'invalid_value', field: expect.stringMatching(/^\/advance/), message: expect.any(String) }],
       })
-      expect(await account.clock.now()).toBe(NOW)
-    })
-  })
-
-  describe('its faults', () => {
-    it('strike until they are removed, come in sets, and are cleared', async () => {
-      const { id } = await account.faults.add({
-        match: { operation: 'listDomains' },
-        respond: { error: 'rate_limited' },
-      })
-      expect((await ask('GET', '/domains')).status).toBe(429)
-      expect(await account.faults.list()).toMatchObject([{ id, matched: 1, hits: 1, state: 'active', phase: 'before' }])
-      await account.faults.remove(id)
-      expect((await ask('GET', '/domains')).status).toBe(200)
-      expect(await account.faults.addSet('flaky')).toMatchObject([{ set: 'flaky' }, { set: 'flaky' }, { set: 'flaky' }])
-      await account.faults.clear()
-      expect(await account.faults.list()).toEqual([])
-      const names = (await understudy.listFaultSets()).map(({ name }) => name)
-      expect(names).toEqual(['flaky', 'quota-storm', 'lossy-writes', 'slow'])
-    })
-
-    it('are copies: what is changed afterwards on this side changes nothing on the other', async () => {
-      const rule = { respond: { status: 503 } }
-      const added = await account.faults.add(rule)
-      rule.respond.status = 504
-      Object.assign(added.rule, { respond: { status: 505 } })
-      Object.assign((await account.faults.list())[0]?.rule ?? {}, { respond: { status: 506 } })
-      expect(await account.faults.list()).toMatchObject([{ rule: { respond: { status: 503 } } }])
-    })
-  })
-
-  describe('its requests', () => {
-    beforeEach(async () => {
-      await ask('POST', '/domains', { domains: ['three.example'] })
-      await ask('POST', '/domains', { domains: ['no domain'] })
-      await ask('GET', '/domaingroups?id=00000000')
-      await account.faults.add({ match: { operation: 'listDmarc' }, respond: { error: 'internal_error' } })
-      await ask('GET', '/dmarc')
-    })
-
-    it('are listed as a filter wants them, verified, and forgotten when they are cleared', async () => {
-      const statuses = async (...filter: Parameters<Account['requests']['list']>) =>
-        (await account.requests.list(...filter)).map(({ status }) => status)
-      expect(await statuses()).toEqual([200, 400, 404, 500])
-      expect(await statuses({ violation: true })).toEqual([400])
-      expect(await statuses({ injected: false, method: 'GET' })).toEqual([404])
-      expect(await statuses({ operation: 'addDomains', limit: 1 })).toEqual([400])
-      const added = { operation: 'addDomains' } as const
-      expect(await account.requests.verify(added)).toMatchObject({ passed: true, matched: 2, near_misses: [] })
-      expect(await account.requests.verify(added, { count: 1 })).toMatchObject({ passed: false, matched: 2 })
-      expect(await account.requests.verify(added, { at_least: 1, at_most: 2 })).toMatchObject({ passed: true })
-      await account.requests.clear()
-      expect(await statuses()).toEqual([])
-    })
-
-    it('are explained by their id, here and there', async () => {
-      const [refused] = await account.requests.list({ code: 'invalid_domain' })
-      const explanation = await account.explain(refused?.request_id ?? '')
-      expect(explanation).toMatchObject({
-        account: account.id,
-        status: 400,
-        problems: [{ code: 'invalid_domain', field: '/domains/0', received: expect.stringContaining('no domain') }],
-        correction: { curl: expect.stringContaining('curl') },
-      })
-      expect(await understudy.explain(refused?.request_id ?? '')).toEqual(explanation)
-    })
-
-    it('show what of the contract they cover', async () => {
-      const { summary, operations } = await account.coverage()
-      expect(summary.operations).toMatchObject({ seen: 2, total: 8 })
-      expect(operations.map(({ operation }) => operation)).toContain('addDomains')
-      expect((await understudy.coverage()).summary.operations.seen).toBe(2)
-      expect((await understudy.account.coverage()).summary.operations.seen).toBe(0)
-    })
-  })
-
-  describe('its keys', () => {
-    it('are made, disabled, enabled and deleted', async () => {
-      const { key, api_key } = await account.keys.create({ label: 'CI' })
-      expect(key).toMatchObject({ label: 'CI', disabled: false, in_grace: true, created_at: NOW })
-      const status = async () => {
-        const headers = { authorization: `Bearer ${api_key}` }
-        return (await send(understudy, { baseUrl: account.baseUrl, headers }, 'GET', '/domains')).status
-      }
-      expect(await status()).toBe(200)
-      expect(await account.keys.disable(key.id)).toMatchObject({ id: key.id, disabled: true })
-      expect([await status(), (await ask('GET', '/domains')).status]).toEqual([401, 200])
-      expect(await account.keys.enable(key.id)).toMatchObject({ disabled: false })
-      expect(await status()).toBe(200)
-      expect((await account.keys.list()).map(({ label }) => label)).toEqual([null, 'CI'])
-      await account.keys.delete(key.id)
-      expect(await status()).toBe(401)
-      expect(await account.keys.list()).toHaveLength(1)
-      for (const again of [account.keys.delete(key.id), account.keys.disable(key.id)]) {
-        await expect(again).rejects.toMatchObject({ code: 'not_found' })
-      }
-    })
-
-    it('are told where they can be, and not made up where they cannot', async () => {
-      for (const [id, known] of [
-        [account.id, account.apiKey],
-        ['default', understudy.apiKey],
-        [(await understudy.createAccount({ id: 'sandbox_mine' })).id, 'sandbox_mine'],
-        [(await understudy.createAccount({ id: 'sandbox_other', apiKey: 'chosen' })).id, undefined],
-      ] as const) {
-        expect((await understudy.findAccount(id)).apiKey).toBe(known)
-      }
-      await account.reset({ seed: 7 })
-      expect((await understudy.findAccount(account.id)).apiKey).toBe(account.apiKey)
-      const keyless = await understudy.findAccount('sandbox_other')
-      expect(() => keyless.headers).toThrow(
-        'The key of the account sandbox_other is not known here; create another one with keys.create().',
-      )
-    })
-  })
-
-  describe('its quotas', () => {
-    it('are read and set, for one key or for all, and say whether they are enforced', async () => {
-      await account.keys.create({ key: 'second', created_at: '2025-01-01T00:00:00Z' })
-      const left = async () =>
-        (await account.quotas.list()).filter(({ bucket }) => bucket === 'dmarc').map(({ remaining }) => remaining)
-      const [first] = await account.keys.list()
-      await account.quotas.set('dmarc', 0, first?.id)
-      expect(await left()).toEqual([0, 10])
-      expect((await ask('GET', '/dmarc')).status).toBe(429)
-      expect(await account.quotas.set('dmarc', 3)).toContainEqual(
-        expect.objectContaining({ bucket: 'dmarc', remaining: 3 }),
-      )
-      expect(await left()).toEqual([3, 3])
-      expect(await account.quotas.areEnforced()).toBe(true)
-      expect(await (await start({ enforceQuotas: false })).account.quotas.areEnforced()).toBe(false)
-    })
-  })
-
-  describe('its snapshots', () => {
-    it('are taken, listed, replaced, restored and deleted', async () => {
-      expect(await account.snapshots.take('before')).toEqual({ name: 'before', taken_at: NOW, domains: 2, groups: 1 })
-      await ask('POST', '/domains', { domains: ['three.example'] })
-      await account.clock.advance({ days: 1 })
-      await expect(account.snapshots.take('before')).rejects.toMatchObject({ code: 'taken' })
-      expect(await account.snapshots.restore('before')).toMatchObject({ domains: 2, now: NOW })
-      expect(await domains()).toEqual(['one.example', 'two.example'])
-      await ask('POST', '/domains', { domains: ['four.example'] })
-      await account.snapshots.take('before', { replace: true })
-      expect(await account.snapshots.list()).toMatchObject([{ name: 'before', domains: 3 }])
-      await account.snapshots.delete('before')
-      expect(await account.snapshots.list()).toEqual([])
-    })
-  })
-
-  describe('its domains', () => {
-    it('are added and removed, one by one or as a list, and as a list that is refused', async () => {
-      expect(await account.domains.add('Three.example', 'four.example')).toEqual(['three.example', 'four.example'])
-      expect(await account.domains.add(['five.example'])).toEqual(['five.example'])
-      expect(await account.domains.add('six.example')).toEqual(['six.example'])
-      expect(await account.domains.remove(['two.example'])).toEqual(['two.example'])
-      expect(await account.domains.remove('one.example', 'six.example')).toEqual(['one.example', 'six.example'])
-      expect(await domains()).toEqual(['three.example', 'four.example', 'five.example'])
-      const error = await account.domains.add('a.example', 'no host').catch((thrown: unknown) => thrown)
-      expect(error).toMatchObject({ name: 'ControlError', code: 'refused', problems: [{ code: 'invalid_domain' }] })
-      expect((error as Error).message).toMatch(/^The service refuses this with invalid_domain: .*`domains\[1\]`/)
-      const none = { code: 'refused', problems: [{ code: 'missing_field' }] }
-      await expect(account.domains.add()).rejects.toMatchObject(none)
-      expect((await account.domains.list()).map(({ domain }) => domain)).toEqual(await domains())
-    })
-
-    it('have the features that are set, and the DMARC records that are pinned', async () => {
-      expect(await account.domains.setFeatures('ONE.example', ['mta-sts'])).toMatchObject({ features: ['mta-sts'] })
-      expect((await ask('DELETE', '/domains', { domains: ['one.example'] })).status).toBe(409)
-      const row = async () =>
-        (await ask('GET', '/dmarc')).body.data.find(({ domain }: { domain: string }) => domain === 'one.example')
-      const before = await row()
-      const pinned = await account.domains.pin('one.example', { p: 'reject', count: 1200, dkim: 95.5 })
-      expect(pinned.record).toMatchObject({ p: 'reject', sp: 'reject', count: 1200, dkim: 95.5 })
-      expect(await row()).toEqual(pinned.record)
-      await account.domains.pin('one.example', { profile: 'parked' })
-      expect(await row()).toMatchObject({ count: 0 })
-      await account.domains.unpin('one.example')
-      expect(await row()).toEqual(before)
-    })
-  })
-
-  describe('its groups', () => {
-    it('are created, changed, listed and deleted, as the service does it', async () => {
-      const [{ id = '' } = {}] = await account.groups.list()
-      const mail = await account.groups.create({ name: 'Mail', domains: ['ONE.example'] })
-      expect(mail).toEqual({ id: expect.stringMatching(/^\w{8}$/), name: 'Mail', domains: ['one.example'] })
-      const store = { id, name: 'Store', domains: ['one.example', 'two.example'] }
-      expect(await account.groups.update(id, { name: 'Store', add_domains: ['two.example'] })).toEqual(store)
-      expect((await ask('GET', '/domaingroups')).body.data.groups).toEqual([store, mail])
-      await expect(account.groups.create({ name: 'MAIL' })).rejects.toMatchObject({
-        code: 'refused',
-        problems: [{ code: 'duplicate_name' }],
-      })
-      await account.groups.delete(mail.id)
-      expect(await account.groups.list()).toEqual([store])
-    })
-  })
-
-  describe('its figures', () => {
-    it('are listed day by day, and named are the events that change them', async () => {
-      const today = (await account.clock.now()).slice(0, 10)
-      const [day, ...more] = await account.listDailyRecords({ from: today, to: today })
-      expect(more).toEqual([])
-      expect(day).toEqual({ date: today, records: (await ask('GET', '/dmarc')).body.data })
-      const domains = await account.domains.list()
-      expect(domains.map(({ domain }) => domain)).toEqual((await ask('GET', '/domains')).body.data.domains)
-      for (const each of domains) expect(each).toMatchObject({ profile: expect.any(String), events: expect.any(Array) })
-    })
-
-    it('are summed up for all domains together', async () => {
-      const { days, ...overview } = await account.overview({ days: 7 })
-      const records: { count: number }[] = (await ask('GET', '/dmarc')).body.data
-      expect(overview.messages).toBe(records.reduce((sum, { count }) => sum + count, 0))
-      expect(days).toHaveLength(7)
-      expect((await account.overview()).days).toHaveLength(90)
-      await expect(account.overview({ days: 0 })).rejects.toMatchObject({ name: 'ControlError', code: 'invalid_value' })
-    })
-
-    it('are listed for some domains only, where these are named', async () => {
-      const today = (await account.clock.now()).slice(0, 10)
-      const [day] = await account.listDailyRecords({ from: today, to: today })
-      const [first, second] = (day?.records ?? []).map(({ domain }) => domain)
-      const namesFor = async (domain: string | string[]) => {
-        const [some] = await account.listDailyRecords({ from: today, to: today, domain })
-        return some?.records.map(({ domain }) => domain)
-      }
-      expect(await namesFor([`${second}`, `${first}`])).toEqual([second, first])
-      expect(await namesFor(`${first}`)).toEqual([first])
-      await expect(namesFor(['no hostname'])).rejects.toMatchObject({ code: 'invalid_value' })
-    })
+    }
+    expect(await account.clock.now()).toBe(NOW)
   })
 })

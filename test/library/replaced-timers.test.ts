@@ -1,17 +1,20 @@
-import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { mock } from 'node:test'
-import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type AccountWithKey, startUnderstudy, type Understudy, ViolationError } from '../../src/index.ts'
 import { listenOn } from '../support/listening.ts'
 import { receivedOf } from '../support/request.ts'
 import { expectLawful } from '../support/service.ts'
-import { NOW, send, WAYS } from './stand-in.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { NOW, send, untilTheEnd, WAYS } from './stand-in.ts'
 
 const readTime = Date.now
 const realQueue = queueMicrotask
+
+function useFakeTimers(options: Parameters<typeof vi.useFakeTimers>[0]): () => void {
+  vi.useFakeTimers(options)
+  return () => void vi.useRealTimers()
+}
 
 /** Each replaces what a test can replace, and returns what brings it back. No test lets the replaced time go on. */
 const REPLACEMENTS: readonly (readonly [name: string, replace: () => () => void])[] = [
@@ -35,133 +38,64 @@ const REPLACEMENTS: readonly (readonly [name: string, replace: () => () => void]
     },
   ],
 ]
-function useFakeTimers(options: Parameters<typeof vi.useFakeTimers>[0]): () => void {
-  vi.useFakeTimers(options)
-  return () => void vi.useRealTimers()
+
+/** Sends a request by this `fetch`. */
+async function fetchBy(fetch: Understudy['fetch'], { contract }: Understudy, { baseUrl, headers }: AccountWithKey) {
+  const response = await fetch(`${baseUrl}/domains`, { headers })
+  const received = receivedOf(response.status, Object.fromEntries(response.headers), await response.text())
+  expectLawful(contract, 'GET', '/domains', received)
+  return received
 }
 
-/** As docs/testing.md advises for clients of the global `fetch`, which needs real immediates on a connection that is kept. */
-it.for<[name: string, replace: () => () => void]>([
-  ['vitest', () => useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] })],
-  [
-    'node:test',
-    () => {
-      mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'] })
-      return () => mock.timers.reset()
-    },
-  ],
-])('a client of the global fetch goes on with its connection when %s replaces timers', async ([, replace]) => {
-  const { app, account, contract, stop } = await startUnderstudy({ fixture: 'empty', now: NOW, listen: false })
-  onTestFinished(stop)
-  const server = createServer(app)
-  let connections = 0
-  server.on('connection', () => connections++)
-  const port = await listenOn(server)
-  for (let count = 0; count < 4; count++) {
-    const response = await fetch(`http://127.0.0.1:${port}/api/v1/domains`, { headers: account.headers })
-    const received = receivedOf(response.status, Object.fromEntries(response.headers), await response.text())
-    expectLawful(contract, 'GET', '/domains', received)
-    if (count === 0) onTestFinished(replace())
-  }
-  // Where it could not, each request would wait until its connection is closed, and make one.
-  expect(connections).toBeLessThan(4)
-})
-
-const FAULT = { match: { operation: 'listDomains' }, delay_ms: 1 } as const
-
 describe.each(REPLACEMENTS)('With %s', (_, replace) => {
-  let bringBack: () => void
-
-  beforeEach(() => {
-    bringBack = replace()
-    return () => bringBack()
-  })
-
-  /** Sends a request by this `fetch`. */
-  async function fetchBy(fetch: Understudy['fetch'], { contract }: Understudy, { baseUrl, headers }: AccountWithKey) {
-    const response = await fetch(`${baseUrl}/domains`, { headers })
-    const received = receivedOf(response.status, Object.fromEntries(response.headers), await response.text())
-    expectLawful(contract, 'GET', '/domains', received)
-    return received
+  /** Until the end of the test, or until it is brought back. */
+  function replaceNow(): () => void {
+    const bringBack = replace()
+    onTestFinished(bringBack)
+    return bringBack
   }
 
-  describe.each(WAYS)('a stand-in $way', ({ start }) => {
-    let understudy: Understudy
-    let account: AccountWithKey
-
-    beforeEach(async () => {
-      understudy = await start()
-      account = await understudy.createAccount()
-    })
-
-    const list = () => send(understudy, account, 'GET', '/domains')
-
-    it('answers over its port, and without one', async () => {
-      expect((await list()).status).toBe(200)
-      expect((await fetchBy(understudy.fetch, understudy, account)).status).toBe(200)
-      // The global one itself waits for microtasks.
-      const own = queueMicrotask === realQueue ? fetch : understudy.fetch
-      expect((await fetchBy(own, understudy, account)).status).toBe(200)
-    })
-
-    it('delays an answer', async () => {
-      await account.faults.add(FAULT)
-      expect((await list()).status).toBe(200)
-      expect((await fetchBy(understudy.fetch, understudy, account)).status).toBe(200)
-    })
-
-    it('waits for a request, and gives up in time', async () => {
-      const coming = account.requests.waitFor({ operation: 'listDomains' })
-      await list()
-      expect(await coming).toMatchObject({ status: 200 })
-      await expect(account.requests.waitFor({ method: 'DELETE' }, { timeout: 1 })).rejects.toThrow('within 1 ms')
-    })
-
-    it('delivers the requests as events', async () => {
-      const events = account.events()
-      const next = events.next()
-      await list()
-      expect((await next).value).toMatchObject({ operation: 'listDomains' })
-      await events.return()
-    })
-
-    it('finds what violates the contract', async () => {
-      const watch = understudy.watchViolations({ account })
-      await send(understudy, account, 'GET', '/domain')
-      await expect(watch.end()).rejects.toThrow(ViolationError)
-    })
-
-    it('goes on when they are brought back', async () => {
-      await account.faults.add(FAULT)
-      await list()
-      bringBack()
-      expect((await list()).status).toBe(200)
-      expect(await account.requests.list()).toHaveLength(2)
-    })
-  })
-
-  it('a stand-in stops, although a connection is open and a request is delayed', async () => {
-    const understudy = await startUnderstudy({ fixture: 'empty', now: NOW })
+  it.each(WAYS)('a stand-in $way answers, delays, waits, tells events and finds violations', async ({ open }) => {
+    const bringBack = replaceNow()
+    const understudy = untilTheEnd(await open())
     const account = await understudy.createAccount()
-    await send(understudy, account, 'GET', '/domains')
-    await account.faults.add({ ...FAULT, delay_ms: 60_000 })
-    const delayed = fetchBy(understudy.fetch, understudy, account)
-    await understudy.stop()
-    expect((await delayed).status).toBe(200)
+    const list = () => send(understudy, account, 'GET', '/domains')
+    await account.faults.add({ match: { operation: 'listDomains' }, delay_ms: 1 })
+    const events = account.events()
+    const next = events.next()
+    const coming = account.requests.waitFor({ operation: 'listDomains' })
+    expect((await list()).status).toBe(200)
+    expect((await coming).status).toBe(200)
+    expect((await next).value).toMatchObject({ operation: 'listDomains' })
+    await events.return()
+    expect((await fetchBy(understudy.fetch, understudy, account)).status).toBe(200)
+    // The global one itself waits for microtasks.
+    if (queueMicrotask === realQueue) expect((await fetchBy(fetch, understudy, account)).status).toBe(200)
+    await expect(account.requests.waitFor({ method: 'DELETE' }, { timeout: 1 })).rejects.toThrow('within 1 ms')
+    const watch = understudy.watchViolations({ account })
+    await send(understudy, account, 'GET', '/domain')
+    await expect(watch.end()).rejects.toThrow(ViolationError)
+    bringBack()
+    expect((await list()).status).toBe(200)
   })
 
-  it('a stand-in keeps its accounts in a folder', async () => {
-    const data = mkdtempSync(join(tmpdir(), 'understudy-'))
-    onTestFinished(() => rmSync(data, { recursive: true, force: true }))
+  it('a stand-in keeps its accounts in a folder, and stops, although a request is delayed', async () => {
+    const data = temporaryFolder()
+    replaceNow()
     for (const ids of [['default'], ['default', 'kept']]) {
-      const understudy = await startUnderstudy({ data, fixture: 'empty', listen: false })
-      expect((await understudy.listAccounts()).map(({ id }) => id)).toEqual(ids)
+      const understudy = await startUnderstudy({ data, fixture: 'empty', apiKey: 'key' })
+      expect((await understudy.listAccounts()).map(({ id }) => id)).toMatchObject(ids)
       if (ids.length === 1) await understudy.createAccount({ id: 'kept' })
+      await understudy.account.faults.add({ match: { operation: 'listDomains' }, delay_ms: 60_000 })
+      await send(understudy, understudy.account as AccountWithKey, 'GET', '/domaingroups')
+      const delayed = fetchBy(understudy.fetch, understudy, understudy.account as AccountWithKey)
       await understudy.stop()
+      expect((await delayed).status).toBe(200)
     }
   })
 
   it('a stand-in has the time of the machine, and an account moves in its own', async () => {
+    const bringBack = replaceNow()
     const before = readTime()
     const understudy = await startUnderstudy({ listen: false })
     const account = await understudy.createAccount({ fixture: 'demo' })
@@ -174,4 +108,28 @@ describe.each(REPLACEMENTS)('With %s', (_, replace) => {
     expect(Date.parse(shown)).toBeGreaterThanOrEqual(before)
     expect(Date.parse(moved.now)).toBeGreaterThanOrEqual(before + 3_600_000)
   })
+})
+
+/** As docs/testing.md advises for clients of the global `fetch`, which needs real immediates on a connection that is kept. */
+it.for<[name: string, replace: () => () => void]>([
+  ['vitest', () => useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] })],
+  [
+    'node:test',
+    () => {
+      mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'] })
+      return () => mock.timers.reset()
+    },
+  ],
+])('A client of the global fetch goes on with its connection when %s replaces timers', async ([, replace]) => {
+  const understudy = untilTheEnd(await startUnderstudy({ fixture: 'empty', now: NOW, listen: false }))
+  const server = createServer(understudy.app)
+  let connections = 0
+  server.on('connection', () => connections++)
+  const baseUrl = `http://127.0.0.1:${await listenOn(server)}/api/v1`
+  for (let count = 0; count < 4; count++) {
+    await fetchBy(fetch, understudy, { baseUrl, headers: understudy.account.headers } as AccountWithKey)
+    if (count === 0) onTestFinished(replace())
+  }
+  // Where it could not, each request would wait until its connection is closed, and make one.
+  expect(connections).toBeLessThan(4)
 })

@@ -5,9 +5,12 @@ import { createTest, test as empty } from '../../src/vitest.ts'
 const test = createTest({ now: '2026-01-15T09:00:00Z', frozen: true, plan: 'above-stone' })
 const seen = new Set<string>()
 
-describe('the test of vitest', () => {
+describe('The test of vitest', () => {
   for (const name of ['a test', 'another test']) {
-    test(`gives ${name} an account of its own, like the stand-in`, async ({ account, understudy }) => {
+    test(`gives ${name} an account of its own, like the stand-in, which is gone after it`, async ({
+      account,
+      understudy,
+    }) => {
       expect(seen).not.toContain(account.id)
       seen.add(account.id)
       expect(await account.read()).toMatchObject({ domains: 0, plan: 'above-stone', now: '2026-01-15T09:00:00Z' })
@@ -15,9 +18,7 @@ describe('the test of vitest', () => {
     })
   }
 
-  test('lets a test delete its account itself', async ({ account }) => {
-    await account.delete()
-  })
+  test('lets a test delete its account itself', ({ account }) => account.delete())
 
   empty('has accounts that are empty when nothing is said', async ({ account }) => {
     expect(await account.read()).toMatchObject({ domains: 0, groups: 0, plan: 'stone' })
@@ -25,33 +26,25 @@ describe('the test of vitest', () => {
 
   describe('with options for the accounts of a suite', () => {
     test.override({ accountOptions: { id: 'shop', fixture: { domains: ['a.example'] }, seed: 7 } })
-
-    test('makes them so', async ({ account }) => {
-      expect(await account.read()).toMatchObject({ id: 'shop', domains: 1, seed: 7, plan: 'above-stone' })
-    })
-
-    test('makes them so for each test anew', async ({ account }) => {
-      expect(account.id).toBe('shop')
-      expect(await account.requests.list()).toEqual([])
-    })
+    for (const time of ['once', 'and anew for the next test']) {
+      test(`makes them so ${time}`, async ({ account }) => {
+        expect(await account.read()).toMatchObject({ id: 'shop', domains: 1, seed: 7, plan: 'above-stone' })
+        await account.domains.add('b.example')
+      })
+    }
   })
 
-  const extended = test.extend('accountOptions', { plan: 'below-stone' })
-
-  extended('is extended with other options', async ({ account }) => {
+  test.extend('accountOptions', { plan: 'below-stone' })('is extended with options', async ({ account }) => {
     expect(await account.read()).toMatchObject({ plan: 'below-stone' })
   })
 })
 
-describe('an option of the tests', () => {
-  it.each<[what: string, make: (options: object) => unknown]>([
-    ['createTest', createTest],
-    ['shareUnderstudy', shareUnderstudy],
-  ])('is refused by %s where it is misspelt, or is neither true nor false', (_, make) => {
-    expect(() => make({ failOnViolations: true })).toThrow(
-      'failOnViolations true: is no option; did you mean failOnViolation?',
-    )
-    expect(() => make({ failOnViolation: 'yes' })).toThrow('failOnViolation "yes": must be true or false.')
-    expect(() => make({ fixtures: 'demo' })).toThrow('is no option; did you mean fixture?')
-  })
-})
+it.each([{ make: createTest }, { make: shareUnderstudy }])(
+  '$make.name refuses an option that is misspelt or wrong',
+  ({ make }) => {
+    const options = (given: object) => () => make(given)
+    expect(options({ failOnViolations: 1 })).toThrow('failOnViolations 1: is no option; did you mean failOnViolation?')
+    expect(options({ failOnViolation: 'yes' })).toThrow('failOnViolation "yes": must be true or false.')
+    expect(options({ fixtures: 'demo' })).toThrow('is no option; did you mean fixture?')
+  },
+)
