@@ -1,17 +1,8 @@
 import { createServer } from 'node:http'
-import { createRequire } from 'node:module'
 import { connect } from 'node:net'
-import express, { type Express } from 'express'
+import type { ErrorRequestHandler, Express } from 'express'
 import { listenOn } from '../../support/listening.ts'
 import { CLOSE, readResponses, requestBytes, type WireRequest, type WireResponse } from '../../support/wire.ts'
-
-const require = createRequire(import.meta.url)
-
-/** Both versions. The types of the later one fit what tests use of the earlier one. */
-export const EXPRESSES = [
-  ['Express 4', require('express4') as typeof express],
-  ['Express 5', express],
-] as const
 
 /** Listens with an application until the test ends; resolves to its port. */
 export function serve(app: Express): Promise<number> {
@@ -19,6 +10,10 @@ export function serve(app: Express): Promise<number> {
   app.set('env', 'test')
   return listenOn(createServer(app))
 }
+
+/** Answers with the message of the error that a middleware has passed on. */
+export const tellError: ErrorRequestHandler = (error, _request, response, _next) =>
+  void response.status(500).send(error.message)
 
 /** Everything that a connection brings after these bytes, and how it ends: `FIN`, or the code of an error. */
 export function converse(port: number, bytes: Buffer): Promise<{ bytes: string; end: string }> {
@@ -37,8 +32,7 @@ export function converse(port: number, bytes: Buffer): Promise<{ bytes: string; 
 
 /** One request on a connection of its own, and all bytes that come back. */
 export async function ask(port: number, request: WireRequest): Promise<string> {
-  const headers = [...(request.headers ?? []), CLOSE]
-  return (await converse(port, requestBytes({ ...request, headers }))).bytes
+  return (await converse(port, requestBytes({ ...request, headers: [...(request.headers ?? []), CLOSE] }))).bytes
 }
 
 /** The response in these bytes. */
@@ -46,4 +40,9 @@ export function responseIn(bytes: string, method = 'GET'): WireResponse {
   const [response, ...more] = readResponses(bytes, [method])
   if (response === undefined || more.length > 0) throw new Error(`This is not one response: ${bytes}`)
   return response
+}
+
+/** The same, where the bytes do not matter. */
+export async function answerTo(port: number, request: WireRequest): Promise<WireResponse> {
+  return responseIn(await ask(port, request), request.method)
 }

@@ -1,33 +1,24 @@
 import { createServer } from 'node:http'
-import type { ErrorRequestHandler } from 'express'
+import express from 'express'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { startUnderstudy, type UnderstudyWithKey } from '../../../src/index.ts'
 import { listenOn } from '../../support/listening.ts'
 import { API_KEY } from '../../support/service.ts'
-import {
-  AUTHORIZED,
-  CLOSE,
-  type Header,
-  JSON_BODY,
-  readResponses,
-  requestBytes,
-  type WireRequest,
-} from '../../support/wire.ts'
-import { ask, converse, EXPRESSES, responseIn, serve } from './application.ts'
-
-const OPTIONS = { fixture: 'empty', seed: 7, now: '2026-01-15T09:30:00Z', frozen: true, apiKey: API_KEY } as const
-const NOW: Header = ['X-Irrelevant', 'x'.repeat(10)]
+import { AUTHORIZED, CLOSE, JSON_BODY, readResponses, requestBytes, type WireRequest } from '../../support/wire.ts'
+import { answerTo, ask, converse, serve, tellError } from './application.ts'
 
 async function start(options = {}): Promise<UnderstudyWithKey> {
-  const service = await startUnderstudy({ ...OPTIONS, ...options })
+  const given = { fixture: 'empty', seed: 7, now: '2026-01-15T09:30:00Z', frozen: true, apiKey: API_KEY } as const
+  const service = await startUnderstudy({ ...given, ...options })
   onTestFinished(() => service.stop())
   return service
 }
 
 const portOf = ({ baseUrl }: { baseUrl: string }) => Number(new URL(baseUrl).port)
-const CHANGE = { method: 'POST', headers: [AUTHORIZED, JSON_BODY, NOW] }
+const CHANGE = { method: 'POST', headers: [AUTHORIZED, JSON_BODY] }
+const LIST = { target: '/api/v1/domains', headers: [AUTHORIZED] }
 
-/** Without what differs from run to run: the name of the server, and the time of the machine. */
+/** Without what differs from run to run: the name of the server, its port, and the time of the machine. */
 function lasting(bytes: string): string {
   return bytes
     .replace(/^Date: .*GMT\r\n/m, '')
@@ -36,25 +27,16 @@ function lasting(bytes: string): string {
 }
 
 const STORY: readonly WireRequest[] = [
-  { target: '/api/v1/domains' },
   { ...CHANGE, target: '/api/v1/domains', body: '{"domains":["a.example"]}' },
   { ...CHANGE, target: '/api/v1/domaingroups', body: '{"name":3}' },
   { method: 'HEAD', target: '/api/v1/domains' },
-  { method: 'PUT', target: '/api/v1/domains' },
-  { target: '/api/v1' },
-  { target: '/api/v10/domains' },
-  { target: '/nothing' },
-  { target: '/%zz' },
-  { target: '//double' },
+  ...['/api/v1/domains', '/api/v1', '/api/v10/domains', '/nothing', '/%zz', '//double', '/'].map((target) => ({
+    target,
+  })),
   { method: 'POST', target: '/' },
-  { target: '/' },
   { target: '/', headers: [['Accept', 'text/html']] },
-  { target: '/__admin' },
+  ...['', '/health', '/health?x=1', '/accounts/default/domains'].map((path) => ({ target: `/__admin${path}` })),
   { target: '/__ADMIN/health' },
-  { target: '/__admin/health' },
-  { target: '/__admin/health?x=1' },
-  { target: '/__admin/accounts/default' },
-  { target: '/__admin/accounts/default/domains' },
   { ...CHANGE, target: '/__admin/accounts', body: '{"id":"other","now":"2026-01-15T09:30:00Z","frozen":true}' },
   { ...CHANGE, target: '/__admin/accounts', body: '{"id":' },
   { method: 'DELETE', target: '/__admin/nothing' },
@@ -65,90 +47,70 @@ describe('service.app', () => {
     const [own, other] = await Promise.all([start(), start()])
     const port = await listenOn(createServer(other.app))
     for (const request of STORY) {
-      const [expected, answered] = await Promise.all([ask(portOf(own), request), ask(port, request)])
-      expect(lasting(answered), JSON.stringify(request)).toBe(lasting(expected))
+      const answered = await ask(port, request)
+      expect(lasting(answered), JSON.stringify(request)).toBe(lasting(await ask(portOf(own), request)))
       expect(answered, JSON.stringify(request)).toMatch(/^HTTP\/1\.1 \d{3} /)
     }
   })
 
-  it.each(EXPRESSES)('is mounted in %s, where it answers for everything below its place', async (_, express) => {
+  it('is mounted in Express, where it answers for all below its place, names it, and leads a browser there', async () => {
     const app = express()
     app.use('/mock', (await start({ listen: false })).app)
     app.use((_request, response) => void response.send('passed on'))
     const port = await serve(app)
-    const answers = ['/mock/api/v1/domains', '/mock/nothing', '/mock/__admin/health', '/api/v1/domains'].map(
-      async (target) => responseIn(await ask(port, { target, headers: [AUTHORIZED] })),
-    )
-    const told = (await Promise.all(answers)).map(({ status, text }) => [status, text.slice(0, 45)])
-    expect(told).toEqual([
-      [200, '{"success":true,"data":{"domains":[]}}'],
-      [404, expect.stringContaining('"code":"not_found"')],
-      [200, expect.stringContaining('"status":"ok"')],
-      [200, 'passed on'],
-    ])
-  })
-
-  it.each(EXPRESSES)(
-    'tells an application of %s that has read a body before it, and answers the rest',
-    async (_, express) => {
-      const app = express()
-      app.use(express.json(), (await start({ listen: false })).app)
-      app.use(
-        ((error, _request, response, _next) => void response.status(500).send(error.message)) as ErrorRequestHandler,
-      )
-      const port = await serve(app)
-      for (const target of ['/api/v1/domains', '/__admin/accounts']) {
-        const { status, text } = responseIn(await ask(port, { ...CHANGE, target, body: '{"domains":["a.example"]}' }))
-        const told = `The stand-in cannot read the body of POST ${target}, because another middleware has read it. Mount service.app before express.json() and other body parsers.`
-        expect([status, text]).toEqual([500, told])
-      }
-      expect(responseIn(await ask(port, { target: '/api/v1/domains', headers: [AUTHORIZED] })).status).toBe(200)
-    },
-  )
-
-  it.each(EXPRESSES)('names its place in %s, and leads a browser there', async (_, express) => {
-    const app = express()
-    app.use('/mock', (await start({ listen: false })).app)
-    const port = await serve(app)
-    const get = async (target: string, headers: Header[] = []) => responseIn(await ask(port, { target, headers }))
+    const get = (target: string) => answerTo(port, { ...LIST, target })
+    expect(await get('/mock/api/v1/domains')).toMatchObject({
+      status: 200,
+      text: expect.stringContaining('"domains":[]'),
+    })
+    expect(await get('/mock/nothing')).toMatchObject({ status: 404, text: expect.stringContaining('"not_found"') })
+    expect(await get('/mock/__admin/health')).toMatchObject({ status: 200 })
+    expect(await get('/api/v1/domains')).toMatchObject({ status: 200, text: 'passed on' })
     for (const root of ['/mock', '/mock/']) {
-      const { headers } = await get(root, [['Accept', 'text/html']])
+      const { headers } = await answerTo(port, { target: root, headers: [['Accept', 'text/html']] })
       expect(headers).toContainEqual(['Location', '/mock/__admin/'])
-      expect(JSON.parse((await get(root)).text).data).toMatchObject({
-        service: 'http://localhost/mock/api/v1',
-        dashboard: 'http://localhost/mock/__admin/',
-      })
+      const [service, dashboard] = ['http://localhost/mock/api/v1', 'http://localhost/mock/__admin/']
+      expect(JSON.parse((await get(root)).text).data).toMatchObject({ service, dashboard })
     }
-    await get('/mock/api/v1/domain', [AUTHORIZED])
+    await get('/mock/api/v1/domain')
     expect((await get('/mock/__admin/verdict')).text).toContain('http://localhost/mock/api/v1/domains')
   })
 
-  it('has no control plane where that is switched off', async () => {
-    const port = await listenOn(createServer((await start({ admin: false })).app))
-    expect(responseIn(await ask(port, { target: '/__admin/health' })).status).toBe(404)
+  it('tells an application that has read a body before it, and answers the rest', async () => {
+    const app = express().use(express.json(), (await start({ listen: false })).app, tellError)
+    const port = await serve(app)
+    for (const target of ['/api/v1/domains', '/__admin/accounts']) {
+      const { status, text } = await answerTo(port, { ...CHANGE, target, body: '{"domains":["a.example"]}' })
+      const told = `The stand-in cannot read the body of POST ${target}, because another middleware has read it. Mount service.app before express.json() and other body parsers.`
+      expect([status, text]).toEqual([500, told])
+    }
+    expect((await answerTo(port, LIST)).status).toBe(200)
   })
 
-  it('lets no later request of a connection overtake one to the control plane, by the port', async () => {
+  it('has no control plane where that is switched off, and is one application', async () => {
+    const service = await start({ admin: false })
+    const port = await listenOn(createServer(service.app))
+    expect((await answerTo(port, { target: '/__admin/health' })).status).toBe(404)
+    expect(service.app).toBe(service.app)
+  })
+})
+
+describe('The port', () => {
+  it('lets no later request of a connection overtake one to the control plane', async () => {
     const port = portOf(await start())
     const add = requestBytes({ ...CHANGE, target: '/api/v1/domains', body: '{"domains":["a.example"]}' })
     const clear = requestBytes({ method: 'POST', target: '/__admin/accounts/default/reset', headers: [] })
-    const read = requestBytes({ target: '/api/v1/domains', headers: [AUTHORIZED, CLOSE] })
+    const read = requestBytes({ ...LIST, headers: [AUTHORIZED, CLOSE] })
     const responses = readResponses((await converse(port, Buffer.concat([add, clear, read]))).bytes)
     expect(responses.map(({ status }) => status)).toEqual([200, 200, 200])
     expect(responses[2]?.text).toBe('{"success":true,"data":{"domains":[]}}')
   })
 
-  it.each(['//user@host#mark', '//user@[#', '//user@host:x#'])(
-    'by the port, answers %s, which Express cannot read',
-    async (target) => {
-      const { status, text } = responseIn(await ask(portOf(await start()), { target }))
+  it('answers targets that Express cannot read', async () => {
+    const port = portOf(await start())
+    for (const target of ['//user@host#mark', '//user@[#', '//user@host:x#']) {
+      const { status, text } = await answerTo(port, { target })
       expect([status, JSON.parse(text)]).toMatchObject([404, { error: { code: 'not_found' } }])
-    },
-  )
-
-  it('is one application, and of Express', async () => {
-    const service = await start()
-    expect({ ...service.app }).toMatchObject({ mountpath: '/', use: expect.any(Function) })
-    expect(service.app).toBe(service.app)
+    }
   })
 })
