@@ -1,12 +1,9 @@
-import { once } from 'node:events'
-import type { ServerResponse } from 'node:http'
 import { describe, expect, it } from 'vitest'
-import { openControlConnections } from '../../src/doors/fetch/control-connection.ts'
-import type { FaultRule, RequestReport } from '../../src/index.ts'
+import { type FaultRule, type RequestReport, startUnderstudy } from '../../src/index.ts'
 import { type Door, openBothDoors } from './both-doors.ts'
 
 const DOMAINS = '/api/v1/domains'
-const HEADERS = { 'content-type': 'application/json' }
+const POST = { method: 'POST', headers: { 'content-type': 'application/json' } }
 
 /** A body that begins, and of which the rest never comes. `begun` resolves when the rest is asked for. */
 function endless() {
@@ -35,136 +32,113 @@ async function recorded({ service }: Door): Promise<RequestReport | undefined> {
   return (await service.requests.list())[0]
 }
 
+/** Resolves when a rule has struck. */
+async function hasStruck({ service }: Door): Promise<void> {
+  await expect.poll(async () => (await service.account.faults.list())[0]?.hits).toBe(1)
+}
+
 const nothing = { status: null, response: { body: null } }
 
 describe('A client of `fetch` that leaves', () => {
   it('before it has asked, leaves no trace', async () => {
-    const { socket, direct } = await openBothDoors()
-    for (const { ask, service } of [socket, direct]) {
-      const { error } = await ask(DOMAINS, { signal: AbortSignal.abort(new Error('early')) })
-      expect(error?.message).toBe('early')
-      expect(await service.requests.list()).toEqual([])
-    }
+    const { direct } = await openBothDoors()
+    const { error } = await direct.ask(DOMAINS, { signal: AbortSignal.abort(new Error('early')) })
+    expect(error?.message).toBe('early')
+    expect(await direct.service.requests.list()).toEqual([])
   })
 
   it('while it sends its body, is recorded without an answer', async () => {
-    const { socket, direct } = await openBothDoors()
-    for (const door of [socket, direct]) {
-      const leaving = new AbortController()
-      const { body, begun, reason } = endless()
-      const asked = door.ask(DOMAINS, { method: 'POST', headers: HEADERS, body, signal: leaving.signal })
-      await begun
-      // The first piece has come to a socket when the quota is used.
-      await expect
-        .poll(async () => (await door.service.account.quotas.list()).find(({ limit, remaining }) => remaining < limit))
-        .toBeDefined()
-      leaving.abort(new Error('late'))
-      expect((await asked).error?.message).toBe('late')
-      // On a socket, the message itself is cut off, which is no HTTP.
-      if (door === socket) continue
-      expect(await recorded(door)).toMatchObject(nothing)
-      expect(reason()).toBeDefined()
-    }
+    const { direct } = await openBothDoors()
+    const leaving = new AbortController()
+    const { body, begun, reason } = endless()
+    const asked = direct.ask(DOMAINS, { ...POST, body, signal: leaving.signal })
+    await begun
+    // The first piece has come when the quota is used.
+    await expect
+      .poll(async () => (await direct.service.account.quotas.list()).some(({ limit, remaining }) => remaining < limit))
+      .toBe(true)
+    leaving.abort(new Error('late'))
+    expect((await asked).error?.message).toBe('late')
+    expect(await recorded(direct)).toMatchObject(nothing)
+    expect(reason()).toBeDefined()
   })
 
   it.each<[when: string, rule: FaultRule]>([
-    ['before the work', { delay_ms: 60_000 }],
-    ['after the work', { delay_ms: 60_000, phase: 'after' }],
-  ])('during a delay %s, is recorded as on a socket', async (_, rule) => {
+    ['a delay before the work', { delay_ms: 60_000 }],
+    ['a delay after the work', { delay_ms: 60_000, phase: 'after' }],
+    ['a hang', { connection: 'hang' }],
+  ])('during %s, is recorded as on a socket', async (_, rule) => {
     const { socket, direct } = await openBothDoors()
     const entries: unknown[] = []
     for (const door of [socket, direct]) {
-      const { service, ask } = door
-      await service.account.faults.add(rule)
+      await door.service.account.faults.add(rule)
       const leaving = new AbortController()
-      const asked = ask(DOMAINS, {
-        ...{ method: 'POST', headers: HEADERS, body: '{"domains":["new.example"]}' },
-        signal: leaving.signal,
-      })
-      await expect.poll(async () => (await service.account.faults.list())[0]?.hits).toBe(1)
+      const asked = door.ask(DOMAINS, { ...POST, body: '{"domains":["new.example"]}', signal: leaving.signal })
+      await hasStruck(door)
       leaving.abort(new Error('enough'))
       expect((await asked).error?.message).toBe('enough')
       const { duration_ms: _, request, ...entry } = (await recorded(door)) as RequestReport
-      entries.push([entry, await service.account.domains.list()])
+      entries.push([entry, await door.service.account.domains.list()])
     }
     expect(entries[1]).toEqual(entries[0])
     expect(entries[1]).toMatchObject([nothing, expect.anything()])
   })
 
-  it('during the body of the answer, gets its reason from the body', async () => {
+  it('gets its reason from the body of the answer, begun or not', async () => {
     const { direct } = await openBothDoors()
     const { service } = direct
     await service.account.faults.add({ connection: 'drip', delay_ms: 60_000 })
     const leaving = new AbortController()
-    const request = { headers: { authorization: `Bearer ${service.apiKey}` }, signal: leaving.signal }
-    const response = await service.fetch(`${service.baseUrl}/domains`, request)
-    const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+    const { signal } = leaving
+    const { body } = await service.fetch(service.baseUrl.concat('/domains'), {
+      headers: service.account.headers,
+      signal,
+    })
+    const unread = await service.fetch(service.baseUrl, { signal })
+    const reader = (body as ReadableStream<Uint8Array>).getReader()
     await reader.read()
     leaving.abort(new Error('enough'))
     await expect(reader.read()).rejects.toThrow('enough')
-  })
-
-  it('before it reads the answer, gets its reason in place of the body', async () => {
-    const { direct } = await openBothDoors()
-    const leaving = new AbortController()
-    const response = await direct.service.fetch(direct.service.baseUrl, { signal: leaving.signal })
-    leaving.abort(new Error('enough'))
-    await expect(response.text()).rejects.toThrow('enough')
+    await expect(unread.text()).rejects.toThrow('enough')
   })
 
   it('may leave the body of the answer unread', async () => {
     const { direct } = await openBothDoors()
-    const { service } = direct
-    for (const path of ['/api/v1/domains', '/__admin/openapi.json']) {
-      const { body } = await service.fetch(`http://any.example${path}`)
+    for (const path of [DOMAINS, '/__admin/openapi.json']) {
+      const { body } = await direct.service.fetch(`http://any.example${path}`)
       await body?.cancel()
     }
-    await service.stop()
+    await direct.service.stop()
   })
 })
 
-describe('The events of the control plane', () => {
-  it('come through `fetch` as they happen, until the reader leaves', async () => {
-    const { direct } = await openBothDoors()
-    const { service, ask } = direct
-    const opened = async () => {
-      const response = await service.fetch(`${service.adminUrl}/accounts/default/events`)
-      expect(response.headers.get('content-type')).toBe('text/event-stream')
-      return (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader()
-    }
-    const one = await opened()
-    expect((await one.read()).value).toMatch(/^: /)
-    await ask(DOMAINS)
-    expect((await one.read()).value).toContain('event: request\ndata: {"ordinal":1,')
-    await one.cancel()
-    const two = await opened()
-    await two.read()
-    const stopped = service.stop()
-    for (let read = await two.read(); !read.done; read = await two.read()) expect(read.value).toMatch(/^: /)
-    await stopped
-  })
-
-  it('end for the control plane, too, when the reader leaves', async () => {
-    const sent: ServerResponse[] = []
-    const ask = openControlConnections((_, response) => {
-      sent.push(response.writeHead(200))
-      response.write('event')
-    })
-    const visit = { request: new Request('http://any.example/'), leaving: new AbortController() }
-    const { body } = await ask({ method: 'GET', target: '/', headers: [], body: Buffer.alloc(0) }, visit)
-    const closed = once(sent[0] as ServerResponse, 'close')
-    await body?.cancel()
-    await closed
-  })
+it('The events of the control plane come through `fetch` as they happen, until the reader leaves or the stop', async () => {
+  const { direct } = await openBothDoors()
+  const { service, ask } = direct
+  const opened = async () => {
+    const response = await service.fetch(`${service.adminUrl}/accounts/default/events`)
+    expect(response.headers.get('content-type')).toBe('text/event-stream')
+    return (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader()
+  }
+  const [one, two] = [await opened(), await opened()]
+  expect((await one.read()).value).toMatch(/^: /)
+  await ask(DOMAINS)
+  expect((await one.read()).value).toContain('event: request\ndata: {"ordinal":1,')
+  await one.cancel()
+  await two.read()
+  expect((await two.read()).value).toContain('event: request\n')
+  const stopped = service.stop()
+  for (let read = await two.read(); !read.done; read = await two.read()) expect(read.value).toMatch(/^: /)
+  await stopped
 })
 
 describe('A stand-in that stops', () => {
-  it('answers what is under way at once, and no later request', async () => {
+  it('answers what is delayed at once, and no later request', async () => {
     const { direct } = await openBothDoors()
     const { service, ask } = direct
     await service.account.faults.add({ delay_ms: 60_000 })
     const asked = ask(DOMAINS)
-    await expect.poll(async () => (await service.account.faults.list())[0]?.hits).toBe(1)
+    await hasStruck(direct)
     const stopped = service.stop()
     expect((await asked).status).toBe(200)
     await stopped
@@ -176,14 +150,23 @@ describe('A stand-in that stops', () => {
     }
   })
 
-  it('ends a request whose body does not come', async () => {
-    const { direct } = await openBothDoors()
-    const { service, ask } = direct
-    const { body, begun, reason } = endless()
-    const asked = ask(DOMAINS, { method: 'POST', headers: HEADERS, body })
-    await begun
-    await service.stop()
-    expect((await asked).error).toMatchObject({ message: 'fetch failed', code: 'UND_ERR_SOCKET' })
-    expect(reason()).toBeDefined()
+  it('ends a request that hangs, and one whose body does not come', async () => {
+    for (const hangs of [true, false]) {
+      const { direct } = await openBothDoors()
+      if (hangs) await direct.service.account.faults.add({ connection: 'hang' })
+      const { body, begun, reason } = endless()
+      const asked = direct.ask(DOMAINS, hangs ? {} : { ...POST, body })
+      await (hangs ? hasStruck(direct) : begun)
+      await direct.service.stop()
+      expect((await asked).error).toMatchObject({ message: 'fetch failed', code: 'UND_ERR_SOCKET' })
+      if (!hangs) expect(reason()).toBeDefined()
+    }
+  })
+
+  it('does so when its option `signal` is aborted', async () => {
+    const stopping = new AbortController()
+    const { fetch: send, baseUrl } = await startUnderstudy({ listen: false, fixture: 'empty', signal: stopping.signal })
+    stopping.abort()
+    await expect(send(baseUrl)).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } })
   })
 })
