@@ -40,7 +40,7 @@ export function controlToolsOf(document: Json, ask: AskOperation): AssistantTool
 }
 
 /** `createAccount` → `create_account`, as most names of tools are written. */
-export function nameTool(operationId: string): string {
+function nameTool(operationId: string): string {
   return operationId.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`).replaceAll('-', '_')
 }
 

@@ -129,7 +129,7 @@ export class LineTransport implements Transport {
   }
 
   readonly #end = (): void => {
-    if (this.#hasEnded) return
+    if (this.#hasEnded || this.#isClosed) return
     this.#hasEnded = true
     this.#patience = setTimeout(this.#close, this.#options.patience)
     this.#closeIfDone()

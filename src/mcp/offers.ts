@@ -26,7 +26,7 @@ const FIGURES = 'It explains figures to a person, and the dashboard shows it.'
 const GAPS = 'list_coverage_gaps reads it in pages, because the whole is too long for an assistant.'
 
 /** The operations that answer with JSON and are no tools, with the reason. */
-export const LEFT_OUT: Readonly<Record<string, string>> = {
+const LEFT_OUT: Readonly<Record<string, string>> = {
   getHealth: POLLED,
   getReadiness: POLLED,
   getVersion: POLLED,

@@ -1,14 +1,9 @@
-import { PassThrough } from 'node:stream'
-import { Client } from '@modelcontextprotocol/client'
-import { onTestFinished } from 'vitest'
-import type { Log } from '../../src/http/log.ts'
-import { SILENT } from '../../src/http/log.ts'
-import { connectTools, type ToolTarget } from '../../src/mcp/connection.ts'
-import { openSession, type Session } from '../../src/mcp/session.ts'
+import { PassThrough, type Readable, type Writable } from 'node:stream'
+import { expect, onTestFinished } from 'vitest'
+import { type Log, SILENT } from '../../src/http/log.ts'
+import { connectTools } from '../../src/mcp/connection.ts'
+import { openSession } from '../../src/mcp/session.ts'
 import type { AssistantTool } from '../../src/mcp/tool.ts'
-import type { ServerOptions } from '../../src/start/options.ts'
-import { startUnderstudy, type Understudy } from '../../src/start/server.ts'
-import { readLines } from './lines.ts'
 
 /** What a tool answered, as a test looks at it. */
 export interface Called {
@@ -18,91 +13,98 @@ export interface Called {
   data: any
 }
 
-/** The two ends of a session in this process. */
-export interface RawSession extends Session {
-  /** Writes a text to the input of the session. */
-  write(text: string | Buffer): void
-  /** Ends its input. */
-  end(): void
-  /** The next message that the session writes. */
+export const INITIALIZE = {
+  jsonrpc: '2.0',
+  id: 'first',
+  method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+}
+
+/** An assistant: it writes messages as lines, and reads the answers as lines. */
+export class Assistant {
+  readonly #input: Writable
+  readonly #lines: AsyncGenerator<string>
+  #asked = 0
+
+  constructor(input: Writable, output: Readable) {
+    this.#input = input
+    this.#lines = readLines(output)
+  }
+
+  /** Writes a line: a text as it is, and anything else as JSON. */
+  say(message: unknown): void {
+    this.#input.write(`${typeof message === 'string' ? message : JSON.stringify(message)}\n`)
+  }
+
+  /** The next message that is written to it. */
   // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects of a message
-  next(): Promise<any>
-  /** All messages that it writes until its end. */
-  // biome-ignore lint/suspicious/noExplicitAny: as above
-  rest(): Promise<any[]>
+  async next(): Promise<any> {
+    return JSON.parse((await this.#lines.next()).value ?? 'null')
+  }
+
+  /** Ends its input, and reads the ids of all that is still answered. */
+  async end(last = ''): Promise<unknown[]> {
+    this.#input.end(last)
+    const ids: unknown[] = []
+    for await (const line of this.#lines) ids.push(JSON.parse(line).id)
+    return ids
+  }
+
+  /** Begins the session, and resolves to what the server says of itself. */
+  async begin() {
+    this.say(INITIALIZE)
+    const { result } = await this.next()
+    this.say({ jsonrpc: '2.0', method: 'notifications/initialized' })
+    return result
+  }
+
+  /** The result of a request. @throws Error when the answer is an error of the protocol */
+  async ask(method: string, params: object = {}) {
+    const id = ++this.#asked
+    this.say({ jsonrpc: '2.0', id, method, params })
+    const answer = await this.next()
+    expect(answer).toMatchObject({ jsonrpc: '2.0', id })
+    if (answer.error !== undefined) throw new Error(answer.error.message)
+    return answer.result
+  }
+
+  async call(name: string, args: object = {}): Promise<Called> {
+    const { content, structuredContent, isError = false } = await this.ask('tools/call', { name, arguments: args })
+    return { text: content[0].text, data: structuredContent, isError }
+  }
+}
+
+/** The lines of a stream, without their ends. */
+async function* readLines(stream: Readable): AsyncGenerator<string> {
+  let text = ''
+  for await (const chunk of stream) {
+    const lines = (text + chunk).split('\n')
+    text = lines.pop() ?? ''
+    yield* lines
+  }
+  if (text !== '') yield text
 }
 
 /** Registers what ends something that a test has begun. */
-type Finish = (end: () => Promise<void>) => void
+export type Finish = (end: () => unknown) => void
 
-/** A session with these tools, whose lines a test writes and reads. */
-export async function openRawSession(
+/** An assistant in a session with these tools, which it has still to begin. */
+export async function openSessionWith(
   tools: readonly AssistantTool[] = [],
   log: Log = SILENT,
   finish: Finish = onTestFinished,
-): Promise<RawSession> {
+): Promise<Assistant> {
   const [input, output] = [new PassThrough(), new PassThrough()]
   const session = await openSession({ tools, version: '1.2.3', input, output, log })
   void session.ended.then(() => output.end())
   finish(() => session.close())
-  const lines = readLines(output)
-  return {
-    ...session,
-    write: (text) => void input.write(text),
-    end: () => void input.end(),
-    next: async () => JSON.parse((await lines.next()).value ?? 'null'),
-    async rest() {
-      const messages: unknown[] = []
-      for await (const line of lines) messages.push(JSON.parse(line))
-      return messages
-    },
-  }
+  return new Assistant(input, output)
 }
 
-/** An assistant: the official client, in a session with tools. */
-export class Assistant {
-  readonly client = new Client({ name: 'test', version: '1' })
-
-  static async with(tools: readonly AssistantTool[], log?: Log, finish?: Finish): Promise<Assistant> {
-    const assistant = new Assistant()
-    const { write, next, close, ended } = await openRawSession(tools, log, finish)
-    let isOpen = true
-    void ended.then(() => {
-      isOpen = false
-    })
-    await assistant.client.connect({
-      async start() {
-        void (async () => {
-          for (let message = await next(); isOpen && message !== null; message = await next()) this.onmessage?.(message)
-        })()
-      },
-      send: async (message) => write(`${JSON.stringify(message)}\n`),
-      close,
-    })
-    return assistant
-  }
-
-  async call(name: string, args: Record<string, unknown> = {}): Promise<Called> {
-    const { content, structuredContent, isError } = await this.client.callTool({ name, arguments: args })
-    const [first] = content
-    return { text: first?.type === 'text' ? first.text : '', data: structuredContent, isError: isError === true }
-  }
-}
-
-/** A stand-in and an assistant that uses it. */
-export async function openAssistant(
-  options: ServerOptions = {},
-  finish: Finish = onTestFinished,
-): Promise<{ service: Understudy; assistant: Assistant; tools: readonly AssistantTool[] }> {
-  const service = await startUnderstudy({ seed: 42, now: '2026-01-15T09:00:00Z', frozen: true, ...options })
-  finish(() => service.stop())
-  const tools = await connectTools(targetOf(service, options))
-  return { service, tools, assistant: await Assistant.with(tools, SILENT, finish) }
-}
-
-function targetOf(
-  { adminUrl = '', apiKey }: Understudy,
-  { adminToken: token, overlays = [] }: ServerOptions = {},
-): ToolTarget {
-  return { adminUrl, token, apiKey, overlays }
+/** An assistant that uses the stand-in at an address. */
+export async function attach(adminUrl: string, token?: string, finish?: Finish): Promise<Assistant> {
+  const tools = await connectTools({ adminUrl, token, apiKey: undefined, overlays: undefined })
+  const assistant = await openSessionWith(tools, SILENT, finish)
+  await assistant.begin()
+  return assistant
 }
