@@ -1,39 +1,94 @@
-import type { Page, Request } from 'playwright-core'
-import { expect } from 'vitest'
-import type { ServerOptions } from '../../src/start/options.ts'
+import type { Locator, Page } from 'playwright-core'
+import { afterAll, beforeAll } from 'vitest'
 import { newCleanPage, type PageOptions, reusePage } from '../support/browser.ts'
-import { startService, type TestService } from '../support/service.ts'
+import { openService, type TestService } from '../support/service.ts'
 
-/** `own` is for a test that replaces the page's clock, or counts what the page does by itself. */
-type DashboardOptions = PageOptions & { own?: boolean }
+export const NOW = '2026-01-15T09:00:00Z'
+export const WIDE = { viewport: { width: 1440, height: 1_200 } }
+export const PHONE = { viewport: { width: 390, height: 844 } }
+
+interface VisitOptions extends PageOptions {
+  fixture?: string | object
+  /** The instant at which the clock of the account stands still. */
+  now?: string
+  /** For a test that replaces the clock of the page. */
+  ownPage?: boolean
+}
+
+/** A person who looks at a new account, and a client that uses it. */
+export interface Visit {
+  page: Page
+  account: string
+  /** Sends a request to the service with the key of the account; the answer is held to the contract. */
+  send(method: string, path: string, body?: unknown): ReturnType<TestService['send']>
+  /** The data of the control plane at a path below the account. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests reach into data whose shape the control plane has validated
+  ask(path?: string): Promise<any>
+  change(method: string, path: string, body?: unknown): Promise<unknown>
+  /** The requests in the journal, the oldest first, such as `addDomains 200`. */
+  journal(): Promise<string[]>
+}
+
+/** One service for all tests of a file, each of which visits an account of its own. */
+export function shareService(): {
+  service(): TestService
+  visit(view: string, options?: VisitOptions): Promise<Visit>
+} {
+  let service: TestService
+  let accounts = 0
+  beforeAll(async () => {
+    service = await openService({ enforceQuotas: false })
+  })
+  afterAll(() => service.stop())
+  return {
+    service: () => service,
+    async visit(view, { fixture = 'empty', now = NOW, ownPage, ...look } = {}) {
+      // Everybody knows its key, so the page sends requests as a client does.
+      const account = `sandbox_${++accounts}`
+      await change(service, 'POST', '/accounts', { id: account, fixture, now, frozen: true, seed: 42 })
+      const page = await openDashboard(service, `${account}/${view}`, look, ownPage)
+      await untilLive(page)
+      return visitOf(service, account, page)
+    },
+  }
+}
+
+function visitOf(service: TestService, account: string, page: Page): Visit {
+  const below = (path: string) => `/accounts/${account}${path}`
+  return {
+    page,
+    account,
+    send: (method, path, body) => service.send(method, path, body, { authorization: `Bearer ${account}` }),
+    ask: (path = '') => ask(service, below(path)),
+    change: (method, path, body) => change(service, method, below(path), body),
+    async journal() {
+      const { requests } = await ask<{ requests: { operation: string; status: number }[] }>(service, below('/requests'))
+      return requests.map(({ operation, status }) => `${operation} ${status}`)
+    },
+  }
+}
 
 /**
- * A page that shows the dashboard of a service, at a place such as `default/requests`. The test fails if the browser has
- * complained about the page.
+ * A page that shows the dashboard at a place such as `default/requests`. The test fails if the browser has complained about
+ * the page.
  */
 export async function openDashboard(
   service: TestService,
   place = '',
-  { own = false, ...options }: DashboardOptions = {},
+  look: PageOptions = {},
+  own = false,
 ): Promise<Page> {
-  const page = await (own ? newCleanPage(options) : reusePage(options))
+  const page = await (own ? newCleanPage(look) : reusePage(look))
   await page.goto(adminUrl(service, place === '' ? '/' : `/accounts/${place}`))
   return page
 }
 
-/** A service, and a page that shows its requests as they happen. */
-export async function start(options: ServerOptions = {}, place = '', context: DashboardOptions = {}) {
-  const service = await startService(options)
-  const page = await openDashboard(service, place, context)
-  await untilLive(page)
-  return { service, page }
-}
-
-/** Goes to another place of the open page, as a link in it does. */
-export async function goTo(page: Page, place: string): Promise<void> {
-  await page.evaluate(
-    `history.pushState(null, '', '/__admin/accounts/${place}'); dispatchEvent(new PopStateEvent('popstate'))`,
-  )
+/** Waits until the page gets the server's events. */
+export async function untilLive(page: Page): Promise<void> {
+  await page
+    .getByRole('status')
+    .filter({ hasText: /^Live$/ })
+    .waitFor()
 }
 
 /** The place that the address of the page names, such as `default/requests?search=post`. */
@@ -42,14 +97,24 @@ export function placeOf(page: Page): string {
   return pathname.replace(/^\/__admin\/accounts\//, '') + search
 }
 
-/** Waits until the page gets the server's events. */
-export async function untilLive(page: Page): Promise<void> {
-  await page.locator('#connection', { hasText: 'Live' }).waitFor()
-}
-
 /** Has a page load at once what it shows, as when somebody returns to it; by itself, it asks every few seconds. */
 export async function lookAgain(page: Page): Promise<void> {
   await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`)
+}
+
+export const press = (within: Page | Locator, name: string) => within.getByRole('button', { name, exact: true }).click()
+
+export const openView = (page: Page, name: string) => page.getByRole('tab', { name: new RegExp(`^${name}\\b`) }).click()
+
+export const viewOf = (page: Page) => page.getByRole('tabpanel')
+
+/** Answers the question that lies above everything. Resolves to its text. */
+export async function answer(page: Page, button: string): Promise<string> {
+  const question = page.getByRole('dialog').last()
+  const text = await question.innerText()
+  await press(question, button)
+  await question.waitFor({ state: 'detached' })
+  return text
 }
 
 export function adminUrl({ baseUrl }: TestService, path: string): string {
@@ -59,47 +124,10 @@ export function adminUrl({ baseUrl }: TestService, path: string): string {
 /** Calls the control plane and returns the data of its answer. */
 export async function ask<Data>(service: TestService, path: string, init: RequestInit = {}): Promise<Data> {
   const response = await fetch(adminUrl(service, path), { ...init, headers: { 'content-type': 'application/json' } })
-  const answer = (await response.json()) as { data: Data }
-  return answer.data
+  return ((await response.json()) as { data: Data }).data
 }
 
 /** Changes something by the control plane and returns the data of its answer. */
 export function change<Data>(service: TestService, method: string, path: string, body?: unknown): Promise<Data> {
   return ask(service, path, { method, ...(body !== undefined && { body: JSON.stringify(body) }) })
-}
-
-/** What waits for `opened` goes on after `open`. */
-export function newGate(): { opened: Promise<void>; open(): void } {
-  let open = (): void => undefined
-  const opened = new Promise<void>((resolve) => {
-    open = resolve
-  })
-  return { opened, open: () => open() }
-}
-
-/** Whether the page is wider than its window. */
-export function isTooWide(page: Page): Promise<boolean> {
-  return page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')
-}
-
-/** Counts what a page asks for, by the path without the account. `settle` waits until everything has been answered. */
-export function watchCalls(page: Page): { counts: Map<string, number>; settle(): Promise<void> } {
-  const counts = new Map<string, number>()
-  const open = new Set<Request>()
-  page.on('request', (request) => {
-    const { pathname } = new URL(request.url())
-    const name = pathname.replace(/^.*\/__admin\//, '').replace(/^accounts\/default(?=$|\/)/, 'account')
-    counts.set(name, (counts.get(name) ?? 0) + 1)
-    if (!name.endsWith('events')) open.add(request)
-  })
-  page.on('requestfinished', (request) => open.delete(request))
-  page.on('requestfailed', (request) => open.delete(request))
-  return {
-    counts,
-    async settle() {
-      await expect.poll(() => open.size, { interval: 1 }).toBe(0)
-      // The page reads a response a moment after it has arrived.
-      await page.evaluate('Promise.resolve()')
-    },
-  }
 }
