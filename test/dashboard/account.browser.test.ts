@@ -1,97 +1,173 @@
-import { spawnSync } from 'node:child_process'
-import { describe, expect, it } from 'vitest'
-import { startService } from '../support/service.ts'
-import { ask, change, openDashboard, start } from './dashboard-page.ts'
+import type { Page } from 'playwright-core'
+import { expect, it } from 'vitest'
+import { newCleanPage, newPage } from '../support/browser.ts'
+import { askControl } from '../support/control-plane.ts'
+import { API_KEY, startService } from '../support/service.ts'
+import {
+  adminUrl,
+  answer,
+  ask,
+  change,
+  lookAgain,
+  openDashboard,
+  placeOf,
+  press,
+  shareService,
+  untilLive,
+  viewOf,
+  WIDE,
+} from './dashboard-page.ts'
 
-/** The arguments of a command, as a shell reads them. */
-function argumentsOf(command: string): string[] {
-  const { stdout } = spawnSync('sh', ['-c', `curl() { printf '%s\\n' "$@"; }; ${command}`], {
-    encoding: 'utf8',
-    env: { ...process.env, API_KEY: 'key_of_the_variable' },
-  })
-  return stdout.trim().split('\n')
-}
+const { service, visit } = shareService()
 
-describe('the view Account', () => {
-  it('shows how a client reaches the service, with a command that works', async () => {
-    const service = await startService({ fixture: 'demo', apiKey: undefined })
-    const page = await openDashboard(service, 'default/account')
-    const command = await page.locator('#curl-line').textContent()
-    expect(await page.locator('#base-url').textContent()).toBe(service.baseUrl)
-    const [, , header = '', url = ''] = argumentsOf(command ?? '')
-    const { api_key } = await ask<{ api_key: string | null }>(service, '/accounts/default')
-    expect(command).toBe(`curl -sS -H 'Authorization: Bearer ${api_key}' ${service.baseUrl}/domains`)
-    expect(await page.locator('#api-key').textContent()).toBe(api_key)
-    const [name = '', value = ''] = header.split(': ')
-    const answer = await service.send('GET', url.slice(service.baseUrl.length), undefined, { [name]: value })
-    expect(answer.status).toBe(200)
-  })
+const picker = (page: Page) => page.getByRole('combobox', { name: 'Account', exact: true })
+const dialog = (page: Page) => page.getByRole('dialog').last()
+/** The secret that a dialog shows once. */
+const secretIn = async (page: Page) => /'([^']+)'/.exec(await dialog(page).innerText())?.[1] ?? ''
 
-  it('names the variable in place of a key that is secret, and the key of a sandbox itself', async () => {
-    const service = await startService()
-    await service.send('GET', '/domains', undefined, { authorization: 'Bearer sandbox_mine' })
-    const page = await openDashboard(service, 'sandbox_mine/account')
-    await page.locator('#curl-line', { hasText: 'Bearer sandbox_mine' }).waitFor()
-    await page.locator('#account').selectOption('default')
-    const { api_key } = await ask<{ api_key: string | null }>(service, '/accounts/default')
-    expect(api_key).toBeNull()
-    await page.locator('#curl-line', { hasText: '"Authorization: Bearer $API_KEY"' }).waitFor()
-    await page.locator('#api-key', { hasText: 'secret' }).waitFor()
-  })
+it('shows how a client reaches the service, what is left of the quotas, and the plan', async () => {
+  const enforcing = await startService()
+  await change(enforcing, 'POST', '/accounts', { id: 'sandbox_mine' })
+  const page = await openDashboard(enforcing, 'sandbox_mine/account', WIDE)
+  const { baseUrl } = enforcing
+  await viewOf(page).getByText(`curl -sS -H 'Authorization: Bearer sandbox_mine' ${baseUrl}/domains`).waitFor()
+  const send = () => enforcing.send('GET', '/dmarc', undefined, { authorization: 'Bearer sandbox_mine' })
+  const quotas = viewOf(page).getByRole('region', { name: 'Remaining quotas' })
+  await quotas.getByText('enforced', { exact: true }).waitFor()
+  await send()
+  await lookAgain(page)
+  await quotas.getByText('9 / 10').waitFor()
+  await press(quotas, 'Use up the quota of dmarc')
+  await quotas.getByText('0 / 10', { exact: true }).waitFor()
+  expect((await send()).status).toBe(429)
+  await press(quotas, 'Refill the quota of dmarc')
+  await quotas.getByText('10 / 10').waitFor()
+  expect((await send()).status).toBe(200)
+  await viewOf(page).getByRole('combobox', { name: 'Plan' }).selectOption('below-stone')
+  await expect.poll(async () => (await send()).status).toBe(403)
+  // Where the key is secret, a variable stands in its place.
+  await picker(page).selectOption('default')
+  await viewOf(page).getByText(`curl -sS -H "Authorization: Bearer $API_KEY" ${baseUrl}/domains`).waitFor()
+})
 
-  it('shows the remaining quotas of each key, uses one up, refills it, and changes the plan', async () => {
-    const { service, page } = await start({}, 'default/account')
-    const count = page.locator('#quotas .count').first()
-    const press = (name: string) => page.getByRole('button', { name }).click()
-    await service.get('/dmarc')
-    await expect.poll(() => count.textContent()).toBe('9 / 10')
-    await press('Use up the quota of dmarc')
-    await expect.poll(() => count.textContent()).toBe('0 / 10')
-    expect((await service.get('/dmarc')).status).toBe(429)
-    await press('Refill the quota of dmarc')
-    await expect.poll(() => count.textContent()).toBe('10 / 10')
-    expect((await service.get('/dmarc')).status).toBe(200)
-    expect(await page.locator('.card', { has: page.locator('#quotas') }).textContent()).toContain('enforced')
+it('creates a key, shows its secret once, disables and deletes it', async () => {
+  const { page } = await visit('account', WIDE)
+  await viewOf(page).getByText('Requests are counted, but none is refused').waitFor()
+  const keys = viewOf(page).getByRole('region', { name: 'Keys' })
+  await keys.getByLabel('Label of a new key').fill('CI')
+  await page.keyboard.press('Enter')
+  await dialog(page).getByText('export API_KEY=').waitFor()
+  const secret = await secretIn(page)
+  const status = async () =>
+    (await service().send('GET', '/domains', undefined, { authorization: `Bearer ${secret}` })).status
+  expect(await status()).toBe(200)
+  await press(dialog(page), 'Close')
+  await expect.poll(() => page.content()).not.toContain(secret)
+  const item = keys.getByRole('listitem').filter({ hasText: 'CI' })
+  await item.getByText('in grace period').waitFor()
+  for (const [name, says, answered] of [
+    [/^Disable/, 'disabled', 401],
+    [/^Enable/, 'enabled', 200],
+  ] as const) {
+    await item.getByRole('button', { name }).click()
+    await item.getByText(says, { exact: true }).waitFor()
+    expect(await status()).toBe(answered)
+  }
+  await item.getByRole('button', { name: /^Delete/ }).click()
+  // Whoever presses Enter without reading destroys nothing.
+  await page.keyboard.press('Enter')
+  await dialog(page).waitFor({ state: 'detached' })
+  await item.getByRole('button', { name: /^Delete/ }).click()
+  await answer(page, 'Delete')
+  await item.waitFor({ state: 'detached' })
+  expect(await status()).toBe(401)
+})
 
-    const { key } = await change<{ key: { id: string } }>(service, 'POST', '/accounts/default/keys', {})
-    await page.locator('#quota-key').selectOption(key.id)
-    await expect.poll(() => count.textContent()).toBe('100 / 100')
-    await press('Use up the quota of dmarc')
-    await expect.poll(() => count.textContent()).toBe('0 / 100')
-    expect((await service.get('/dmarc')).status, 'the other key has its own').toBe(200)
+it('creates an account, shows only that account, resets it, deletes it, and offers those of other clients', async () => {
+  const { page, account } = await visit('account', WIDE)
+  await press(page, 'New…')
+  const form = dialog(page)
+  await form.getByLabel('Name').fill('other')
+  await form.getByLabel('Fixture').selectOption('demo')
+  await form.getByLabel('Seed').fill('seven')
+  await press(form, 'Create')
+  await form.getByRole('alert').filter({ hasText: '“Seed” must be of type integer' }).waitFor()
+  await form.getByLabel('Seed').fill('7')
+  await form.getByLabel('Time at the beginning').fill('2026-01-15T09:00:00Z')
+  await page.keyboard.press('Enter')
+  await dialog(page).getByText('The account other').first().waitFor()
+  const authorization = `Bearer ${await secretIn(page)}`
+  await page.keyboard.press('Escape')
+  await page.getByRole('tab', { name: 'Domains 25' }).waitFor()
+  expect(placeOf(page)).toBe('other/account')
+  expect(await ask(service(), '/accounts/other')).toMatchObject({ account: { seed: 7, fixture: 'demo' } })
+  await service().send('POST', '/domains', { domains: ['late.example'] }, { authorization })
+  await page.getByRole('tab', { name: 'Domains 26' }).waitFor()
+  await press(page, 'Reset…')
+  await answer(page, 'Reset')
+  await page.getByRole('tab', { name: 'Domains 25' }).waitFor()
+  await press(page, 'Delete…')
+  await answer(page, 'Delete')
+  await expect.poll(() => placeOf(page)).toBe('default/account')
+  // The account `default` cannot be deleted.
+  expect(await page.getByRole('banner').getByRole('button', { name: 'Delete…' }).count()).toBe(0)
 
-    await page.locator('#plan').selectOption('below-stone')
-    await expect.poll(() => ask(service, '/accounts/default')).toMatchObject({ account: { plan: 'below-stone' } })
-    expect((await service.get('/domains')).status).toBe(403)
-  })
+  await change(service(), 'POST', '/accounts', { id: 'newcomer' })
+  await lookAgain(page)
+  const offered = () => picker(page).getByRole('option').allTextContents()
+  await expect.poll(offered).toEqual(expect.arrayContaining(['default', account, 'newcomer']))
+  await picker(page).selectOption('newcomer')
+  await expect.poll(() => placeOf(page)).toBe('newcomer/account')
+  await change(service(), 'DELETE', '/accounts/newcomer')
+  await lookAgain(page)
+  await page.getByText('There is no account newcomer, so this is the account default.').waitFor()
+  await expect.poll(() => placeOf(page)).toBe('default/account')
+})
 
-  it('says that quotas are not enforced where they are not', async () => {
-    const { page } = await start({ enforceQuotas: false }, 'default/account')
-    await page.locator('#quota-note', { hasText: 'Requests are counted, but none is refused' }).waitFor()
-    await page.getByText('not enforced', { exact: true }).waitFor()
-  })
+it('deletes the account that it has asked about, even when another one is chosen meanwhile', async () => {
+  const { page, account } = await visit('account', WIDE)
+  await press(page, 'Delete…')
+  await page.evaluate(`{
+    history.pushState(null, '', '/__admin/accounts/default/account')
+    dispatchEvent(new PopStateEvent('popstate'))
+  }`)
+  await expect.poll(() => picker(page).inputValue()).toBe('default')
+  await answer(page, 'Delete')
+  await page.getByText(`The account ${account} was deleted.`).waitFor()
+  const { accounts } = await ask<{ accounts: { id: string }[] }>(service(), '/accounts')
+  expect(accounts.map(({ id }) => id)).toContain('default')
+})
 
-  it('creates a key, shows its secret once, disables and deletes it', async () => {
-    const { service, page } = await start({}, 'default/account')
-    await page.getByLabel('Label of a new key').fill('CI <b>')
+it('asks for the token until it is the right one, also in a browser that stores nothing', async () => {
+  const guarded = await startService({ adminToken: 'open-sesame' })
+  const page = await newCleanPage()
+  await page.addInitScript(
+    `Object.defineProperty(window, 'sessionStorage', { get() { throw new DOMException('No', 'SecurityError') } })`,
+  )
+  await page.goto(adminUrl(guarded, '/'))
+  await dialog(page).getByText('requires a token').first().waitFor()
+  await page.keyboard.press('Escape')
+  for (const [token, says] of [
+    ['wrong', 'This token is wrong'],
+    ['open-sesame', ''],
+  ] as const) {
+    await dialog(page).getByRole('textbox').fill(token)
     await page.keyboard.press('Enter')
-    const dialog = page.locator('dialog', { hasText: 'export API_KEY=' })
-    const secret = /'([^']+)'/.exec((await dialog.locator('pre').textContent()) ?? '')?.[1] ?? ''
-    const read = () => service.send('GET', '/domains', undefined, { authorization: `Bearer ${secret}` })
-    expect((await read()).status).toBe(200)
-    await dialog.getByRole('button', { name: 'Close' }).click()
-    await expect.poll(() => page.content()).not.toContain(secret)
-    const item = page.locator('#keys li', { hasText: 'CI <b>' })
-    expect(await item.textContent()).toContain('in grace period')
-    await item.getByRole('button', { name: 'Disable' }).click()
-    await item.getByText('disabled', { exact: true }).waitFor()
-    expect((await read()).status).toBe(401)
-    await item.getByRole('button', { name: 'Enable' }).click()
-    await item.getByText('enabled', { exact: true }).waitFor()
-    expect((await read()).status).toBe(200)
-    await item.getByRole('button', { name: 'Delete' }).click()
-    await page.locator('dialog').getByRole('button', { name: 'Delete' }).click()
-    await expect.poll(() => page.locator('#keys li').count()).toBe(1)
-    expect((await read()).status).toBe(401)
-  })
+    if (says !== '') await dialog(page).getByText(says).waitFor()
+  }
+  await untilLive(page)
+})
+
+it('keeps the token from a page that a fault sends in place of an answer', async () => {
+  const guarded = await startService({ adminToken: 'open-sesame' })
+  const { page } = await newPage()
+  await page.goto(adminUrl(guarded, '/'))
+  await page.evaluate(`sessionStorage.setItem('token', 'open-sesame')`)
+  const body = '<!doctype html><title>A gateway</title><script>document.title = sessionStorage.token</script>'
+  const respond = { status: 200, headers: { 'Content-Type': 'text/html' }, body }
+  const asAdmin = { authorization: 'Bearer open-sesame' }
+  await askControl(guarded, 'POST', '/accounts/default/faults', { respond }, asAdmin)
+  await page.setExtraHTTPHeaders({ authorization: `Bearer ${API_KEY}` })
+  await page.goto(`${guarded.baseUrl}/domains`)
+  expect(await page.title()).toBe('A gateway')
 })

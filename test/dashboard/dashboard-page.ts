@@ -1,5 +1,5 @@
 import type { Locator, Page } from 'playwright-core'
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll, beforeAll, expect } from 'vitest'
 import { newCleanPage, type PageOptions, reusePage } from '../support/browser.ts'
 import { openService, type TestService } from '../support/service.ts'
 
@@ -9,6 +9,8 @@ export const PHONE = { viewport: { width: 390, height: 844 } }
 
 interface VisitOptions extends PageOptions {
   fixture?: string | object
+  /** Its name; by default, one whose key everybody knows, so that the page sends requests as a client does. */
+  account?: string
   /** The instant at which the clock of the account stands still. */
   now?: string
   /** For a test that replaces the clock of the page. */
@@ -42,9 +44,7 @@ export function shareService(): {
   afterAll(() => service.stop())
   return {
     service: () => service,
-    async visit(view, { fixture = 'empty', now = NOW, ownPage, ...look } = {}) {
-      // Everybody knows its key, so the page sends requests as a client does.
-      const account = `sandbox_${++accounts}`
+    async visit(view, { fixture = 'empty', account = `sandbox_${++accounts}`, now = NOW, ownPage, ...look } = {}) {
       await change(service, 'POST', '/accounts', { id: account, fixture, now, frozen: true, seed: 42 })
       const page = await openDashboard(service, `${account}/${view}`, look, ownPage)
       await untilLive(page)
@@ -85,10 +85,8 @@ export async function openDashboard(
 
 /** Waits until the page gets the server's events. */
 export async function untilLive(page: Page): Promise<void> {
-  await page
-    .getByRole('status')
-    .filter({ hasText: /^Live$/ })
-    .waitFor()
+  const statuses = page.getByRole('status', { includeHidden: true })
+  await statuses.filter({ hasText: /^Live$/ }).waitFor({ state: 'attached' })
 }
 
 /** The place that the address of the page names, such as `default/requests?search=post`. */
@@ -110,10 +108,11 @@ export const viewOf = (page: Page) => page.getByRole('tabpanel')
 
 /** Answers the question that lies above everything. Resolves to its text. */
 export async function answer(page: Page, button: string): Promise<string> {
-  const question = page.getByRole('dialog').last()
-  const text = await question.innerText()
-  await press(question, button)
-  await question.waitFor({ state: 'detached' })
+  const dialogs = page.getByRole('dialog')
+  const open = await dialogs.count()
+  const text = await dialogs.last().innerText()
+  await press(dialogs.last(), button)
+  await expect.poll(() => dialogs.count()).toBeLessThan(open)
   return text
 }
 

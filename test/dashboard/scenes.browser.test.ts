@@ -1,330 +1,240 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import type { TestService } from '../support/service.ts'
-import { ask, change, goTo, isTooWide, openDashboard, placeOf, start } from './dashboard-page.ts'
+import { findLayoutProblems } from '../support/layout.ts'
+import { openDashboard, openView, placeOf, press, shareService, type Visit, viewOf, WIDE } from './dashboard-page.ts'
 
-const STATE = '/accounts/default/state'
-const NOW = '2026-03-10T09:00:00Z'
-/** A clock that stands still shows the same before and after a story. */
-const FROZEN = { now: NOW, frozen: true, enforceQuotas: false }
+const { service, visit } = shareService()
 
-interface Scene {
-  title: string
-  text: string
-  look_at?: object
-  calls?: object[]
+const PIN = { operation: 'pinDmarc', parameters: { domain: 'shop.example' }, body: { p: 'none', dmarc: 12.5 } }
+const REMOVAL = { operation: 'deleteDomains', body: { domains: ['shop.example'] } }
+const FIXTURE = {
+  domains: [{ name: 'shop.example', features: ['mta-sts'], volume: 40_000 }, 'mail.example'],
+  scenes: [
+    { title: 'A quiet day', text: 'Nothing happens.\nשלום עולם', look_at: { tab: 'overview' } },
+    {
+      title: 'A bad day',
+      text: 'The policy is gone.',
+      look_at: { tab: 'domains', domain: 'shop.example' },
+      calls: [PIN],
+    },
+    {
+      title: 'No removal',
+      text: 'It is in use.',
+      look_at: { tab: 'requests' },
+      calls: [{ ...REMOVAL, expect: 'domain_delete_failed' }],
+    },
+    { title: 'A surprise', text: 'It is still in use.', look_at: { tab: 'requests' }, calls: [REMOVAL] },
+  ],
 }
 
-function fixtureOf(...scenes: Scene[]) {
-  return {
-    title: 'The shop',
-    domains: [{ name: 'shop.example', features: ['mta-sts'] }, 'mail.example'],
-    scenes,
-  } as never
+const story = (page: Page) => page.getByRole('region', { name: 'Story' })
+const bar = (page: Page) => page.getByRole('region', { name: 'Presentation' })
+const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true })
+
+/** Waits until a scene is told, and all of its calls are answered. */
+async function told(page: Page, title: string): Promise<void> {
+  await heading(page, title).first().waitFor()
+  await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
 }
 
-const QUIET = { title: 'A quiet day', text: 'Nothing happens.\nNothing at all.', look_at: { tab: 'overview' } }
-const PIN = {
-  title: 'A bad day',
-  text: 'The policy is gone.\nשלום עולם',
-  look_at: { tab: 'domains', domain: 'shop.example' },
-  calls: [{ operation: 'pinDmarc', parameters: { domain: 'shop.example' }, body: { p: 'none', dmarc: 12.5 } }],
-}
-const ADDITION = {
-  title: 'A new domain',
-  text: 'It has just been added.',
-  look_at: { tab: 'domains', domain: 'new.example' },
-  calls: [{ operation: 'addDomains', body: { domains: ['new.example'] } }],
-}
-const REFUSAL = {
-  title: 'No removal',
-  text: 'It is in use.',
-  look_at: { tab: 'requests' },
-  calls: [{ operation: 'deleteDomains', body: { domains: ['shop.example'] }, expect: 'domain_delete_failed' }],
-}
-
-const story = (page: Page) => page.locator('#story')
-const title = (page: Page) => story(page).locator('h2')
-const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
-
-async function begin(page: Page): Promise<void> {
+async function begin(page: Page, title = 'A quiet day'): Promise<void> {
   await press(page, 'Begin the story')
-  await settled(page, 1)
-}
-
-/** Waits until the scene with this number is told, and all of its calls are answered. */
-async function settled(page: Page, step: number): Promise<void> {
-  await story(page)
-    .locator('.step', { hasText: `Scene ${step} of` })
-    .waitFor()
-  await story(page).locator('.steps[aria-busy=false]').waitFor()
-}
-
-/** Shows a scene in an account whose key is no secret, so that the page sends requests as a client does. */
-async function showScene(fixture: string, number: number) {
-  const account = `sandbox_${fixture}`
-  const { service, page } = await start({ fixture, ...FROZEN })
-  await change(service, 'POST', '/accounts', { id: account })
-  await goTo(page, `${account}/scenes`)
-  await press(page, `Show this scene, number ${number}`)
-  await settled(page, number)
-  return { service, page }
+  await told(page, title)
 }
 
 /** Everything that a scene can change. */
-async function everything(service: TestService): Promise<unknown> {
-  const paths = [STATE, '/accounts/default/faults', '/accounts/default/quotas', '/accounts/default/snapshots']
-  return Promise.all(paths.map((path) => ask(service, path)))
-}
+const everything = ({ ask }: Visit) =>
+  Promise.all(['/state', '/faults', '/quotas', '/snapshots'].map((path) => ask(path)))
 
-async function snapshotNames(service: TestService): Promise<string[]> {
-  const { snapshots } = await ask<{ snapshots: { name: string }[] }>(service, '/accounts/default/snapshots')
-  return snapshots.map(({ name }) => name)
-}
-
-describe('the story of demo', () => {
-  it('is told from the beginning to the end by keyboard, and leaves the account as it was', async () => {
-    const { service, page } = await start({ fixture: 'demo', ...FROZEN }, 'default/scenes')
-    const before = await everything(service)
-    const { scenes } = await ask<{ scenes: Scene[] }>(service, '/accounts/default/scenes')
-    await page.locator('#scene-list').waitFor()
-    expect(await page.locator('#scene-list h3').allTextContents()).toEqual(scenes.map((scene) => scene.title))
-    const button = page.getByRole('button', { name: 'Begin the story' })
-    await button.focus()
-    await page.keyboard.press('Enter')
-    for (const [index, scene] of scenes.entries()) {
-      await settled(page, index + 1)
-      expect(await title(page).textContent()).toBe(scene.title)
-      const { tab } = scene.look_at as { tab: string }
-      await expect.poll(() => page.locator(`#tab-${tab}`).getAttribute('aria-selected')).toBe('true')
-      // Every call of it was answered as the text says.
-      expect(await story(page).locator('.outcomes .good').count()).toBe(scene.calls?.length ?? 0)
-      expect(await story(page).locator('.warn, .bad').count()).toBe(0)
-      await page.keyboard.press(index % 2 === 0 ? 'n' : 'ArrowRight')
-    }
-    // Neither the last Next nor Escape ends the story.
-    await page.keyboard.press('Escape')
-    await settled(page, scenes.length)
-    const { domains } = await ask<{ domains: object[] }>(service, '/accounts/default/domains')
-    const pinned = { p: 'none', dmarc: 12.5 }
-    expect(domains).toContainEqual(expect.objectContaining({ domain: 'fjordlight.example', pinned }))
-    await press(page, 'End the story')
-    await story(page).waitFor({ state: 'detached' })
-    expect(await everything(service)).toEqual(before)
-  })
-
-  it('shows the refusal that it expects, in words and as a request', async () => {
-    const { service, page } = await showScene('demo', 7)
-    expect(await story(page).locator('.outcomes').innerText()).toMatch(
-      /DELETE \/domains\s+Refused, as expected: \d{3} domain_delete_failed/,
-    )
-    await page.locator('#request-rows', { hasText: '/domains' }).waitFor()
-    expect(await story(page).locator('.warn').count()).toBe(0)
-    // Its explanation is open, and is opened again, although other requests have come since.
-    const detail = page.locator('#detail')
-    await detail.getByText('Refused with domain_delete_failed').waitFor()
-    await page.keyboard.press('Escape')
-    await detail.waitFor({ state: 'detached' })
-    await service.get('/domaingroups')
-    await press(page, 'Look again')
-    await detail.getByText('Refused with domain_delete_failed').waitFor()
-    await press(page, 'Next')
-    await settled(page, 8)
-    expect(await detail.count()).toBe(0)
-  })
-})
-
-describe('the story of agency', () => {
-  it('shows the developer a used-up quota, and a change whose response was lost', async () => {
-    const { page } = await showScene('agency', 5)
-    expect(await story(page).locator('.outcomes .good').allInnerTexts()).toEqual([
-      expect.stringMatching(/^POST …\/faults Done\.$/),
-      expect.stringMatching(/^GET \/dmarc Refused, as expected: 429 rate_limited/),
-    ])
-    await press(page, 'Next')
-    await settled(page, 6)
-    expect(await story(page).locator('.outcomes .good').allInnerTexts()).toEqual([
-      expect.stringMatching(/^POST …\/faults Done\.$/),
-      expect.stringMatching(/^POST \/domains Refused, as expected: 500 internal_error/),
-    ])
-    await page.getByRole('region', { name: 'new-client.example' }).waitFor()
-  })
-
-  it('says why a fault does not act where the key of the account is secret', async () => {
-    const { page } = await start({ fixture: 'agency', ...FROZEN }, 'default/scenes')
-    await press(page, 'Show this scene, number 6')
-    await settled(page, 6)
-    expect(await story(page).locator('.outcomes .warn').innerText()).toMatch(/key of the account is secret/)
-  })
-})
+const isPinned = async ({ ask }: Visit) => JSON.stringify(await ask('/domains')).includes('"dmarc":12.5')
 
 describe('a story', () => {
-  it('highlights what a scene looks at, as long as it is told, in words that have their own direction', async () => {
-    const { page } = await start({ fixture: fixtureOf(PIN, QUIET), ...FROZEN }, 'default/scenes')
-    const row = page.locator('#domain-rows [data-domain="shop.example"]')
-    const shadow = `getComputedStyle(document.querySelector('#domain-rows [data-domain="shop.example"]')).boxShadow`
-    await begin(page)
-    await row.waitFor()
-    await expect.poll(() => page.evaluate(shadow)).toContain('inset')
-    expect(await story(page).locator('.said').allTextContents()).toEqual(PIN.text.split('\n'))
-    expect(await page.evaluate('getComputedStyle(document.querySelectorAll("#story .said")[1]).direction')).toBe('rtl')
-    await press(page, 'End the story')
-    await story(page).waitFor({ state: 'detached' })
-    await page.locator('#tab-domains').click()
-    await row.waitFor()
-    expect(await page.evaluate(shadow)).not.toContain('inset')
-  })
+  it.each(['demo', 'agency'])(
+    'of the fixture %s is told by keyboard to its end, as its texts say, and leaves the account as it was',
+    async (fixture) => {
+      const visited = await visit('scenes', { fixture, ...WIDE })
+      const { page, ask } = visited
+      const before = await everything(visited)
+      const { scenes } = await ask('/scenes')
+      await page.getByRole('button', { name: 'Begin the story' }).focus()
+      await page.keyboard.press('Enter')
+      for (const [index, { title, look_at, calls = [] }] of scenes.entries()) {
+        await told(page, title)
+        await page.getByRole('tab', { name: new RegExp(`^${look_at.tab}`, 'i'), selected: true }).waitFor()
+        const outcomes = story(page).getByText(/^(Done\.|Refused, as expected)/)
+        await expect.poll(() => outcomes.count(), { message: title }).toBe(calls.length)
+        await page.keyboard.press(index % 2 === 0 ? 'n' : 'ArrowRight')
+      }
+      await page.keyboard.press('Escape')
+      await press(story(page), 'End the story')
+      await story(page).waitFor({ state: 'detached' })
+      expect(await everything(visited)).toEqual(before)
+    },
+  )
 
-  it('shows in each scene exactly what it showed before, in both directions, and leaves keys alone while somebody types', async () => {
-    const { service, page } = await start({ fixture: fixtureOf(QUIET, PIN, ADDITION), ...FROZEN }, 'default/scenes')
-    const seen: string[] = []
-    const note = async (step: number) => {
-      await settled(page, step)
-      seen[step] ??= JSON.stringify(await ask(service, STATE))
-      expect(JSON.stringify(await ask(service, STATE))).toBe(seen[step])
-    }
+  it('goes forward and back, says what no scene expects, and can be left, found again and restored', async () => {
+    const visited = await visit('scenes', { fixture: FIXTURE, ...WIDE })
+    const { page, account, ask } = visited
+    const before = await ask('/state')
     await begin(page)
-    await note(1)
-    for (const [name, step] of [
-      ['Next', 2],
-      ['Next', 3],
-      ['Back', 2],
-      ['Next', 3],
-      ['Back', 2],
-      ['Back', 1],
-    ] as const) {
-      await press(page, name)
-      await note(step)
-    }
-    await page.keyboard.press('n')
-    await note(2)
+    expect(await isPinned(visited)).toBe(false)
+    await press(story(page), 'Next')
+    await told(page, 'A bad day')
+    await page.getByRole('region', { name: 'shop.example' }).waitFor()
+    expect(await isPinned(visited)).toBe(true)
     await page.keyboard.press('b')
-    await note(1)
-    expect(new Set(seen.filter(Boolean)).size).toBe(3)
-    expect(seen[3]).toContain('new.example')
-    // At the first scene, there is nothing to go back to, and what somebody types is no key of the story.
-    await page.keyboard.press('ArrowLeft')
-    await note(1)
-    await page.evaluate('document.body.append(document.createElement("input"))')
-    const field = page.locator('body > input')
-    await field.press('n')
-    await field.press('ArrowRight')
-    await expect.poll(() => field.inputValue()).toBe('n')
-    await note(1)
-  })
-
-  it('goes on where a call is refused without being expected, and says so', async () => {
-    const surprise = { ...REFUSAL, calls: [{ operation: 'deleteDomains', body: { domains: ['shop.example'] } }] }
-    const accepted = {
-      ...ADDITION,
-      calls: [{ operation: 'addDomains', body: { domains: ['new.example'] }, expect: 'domain_add_failed' }],
+    await told(page, 'A quiet day')
+    expect(await isPinned(visited)).toBe(false)
+    for (const title of ['A bad day', 'No removal']) {
+      await page.keyboard.press('n')
+      await told(page, title)
     }
-    const { page } = await start({ fixture: fixtureOf(surprise, accepted, REFUSAL), ...FROZEN }, 'default/scenes')
-    await begin(page)
-    expect(await story(page).locator('.outcomes .warn').innerText()).toMatch(
-      /Refused, which the scene does not expect: \d{3} domain_delete_failed/,
-    )
-    await press(page, 'Next')
-    await settled(page, 2)
-    expect(await story(page).locator('.outcomes .warn').innerText()).toMatch(/although the scene expects the refusal/)
-    await press(page, 'Next')
-    await settled(page, 3)
-    expect(await story(page).locator('.outcomes .good').innerText()).toMatch(/Refused, as expected/)
-  })
-
-  it('offers the way back where its page was closed in the middle', async () => {
-    const { service, page } = await start({ fixture: fixtureOf(PIN, QUIET), ...FROZEN }, 'default/scenes')
-    const before = await ask(service, STATE)
-    await begin(page)
-    expect(await snapshotNames(service)).toEqual([expect.stringMatching(/^scene-[0-9a-f]{8}$/)])
+    await story(page)
+      .getByText(/Refused, as expected/)
+      .waitFor()
+    await page.getByText('Refused with domain_delete_failed').first().waitFor()
+    // What somebody types is no key of the story.
+    await page.getByRole('searchbox').first().press('n')
+    await told(page, 'No removal')
+    await press(story(page), 'Next')
+    await story(page)
+      .getByText(/Refused, which the scene does not expect: \d{3} domain_delete_failed/)
+      .waitFor()
     await page.close()
-    const other = await openDashboard(service, 'default/overview')
-    await other.locator('#unfinished-story').waitFor()
-    expect(await ask(service, STATE)).not.toEqual(before)
+
+    const other = await openDashboard(service(), `${account}/overview`, WIDE)
     await press(other, 'Restore the state before the story')
-    await press(other, 'Restore')
-    await other.locator('#unfinished-story').waitFor({ state: 'detached' })
-    expect(await ask(service, STATE)).toEqual(before)
-    expect(await snapshotNames(service)).toEqual([])
+    await press(other.getByRole('dialog').last(), 'Restore')
+    await other.getByText('Restore the state before the story').waitFor({ state: 'detached' })
+    expect(await ask('/state')).toEqual(before)
+    expect((await ask('/snapshots')).count).toBe(0)
   })
 
-  it('says on both pages that two of them tell one', async () => {
-    const { service, page } = await start({ fixture: fixtureOf(PIN, QUIET), ...FROZEN }, 'default/scenes')
+  it('says what stands in its way: another page, a lost snapshot, an account that is gone, no scenes', async () => {
+    const account = 'shop'
+    const { page, ask, change } = await visit('scenes', { fixture: FIXTURE, account, ...WIDE })
     await begin(page)
-    const other = await openDashboard(service, 'default/scenes')
-    await other.locator('#unfinished-story', { hasText: 'another page is telling it now' }).waitFor()
+    const other = await openDashboard(service(), `${account}/scenes`)
+    await other.getByText('another page is telling it now').waitFor()
     await press(other, 'Begin the story')
-    await press(other, 'Begin')
-    await settled(other, 1)
-    await story(other).locator('.warn', { hasText: 'Another page tells a story' }).waitFor()
-    await press(page, 'Next')
-    await settled(page, 2)
-    await story(page).locator('.warn', { hasText: 'Another page tells a story' }).waitFor()
-  })
-
-  it('ends in clear words where its snapshot is gone, as after a start of the server', async () => {
-    const { service, page } = await start({ fixture: fixtureOf(PIN, QUIET), ...FROZEN }, 'default/scenes')
-    await begin(page)
-    const [name] = await snapshotNames(service)
-    await change(service, 'DELETE', `/accounts/default/snapshots/${name}`)
+    await press(other.getByRole('dialog'), 'Begin')
+    await other.getByText('Another page tells a story').waitFor()
+    await press(story(page), 'Next')
+    await page.getByText('Another page tells a story').waitFor()
+    for (const { name } of (await ask('/snapshots')).snapshots) await change('DELETE', `/snapshots/${name}`)
     await page.keyboard.press('n')
-    await story(page).getByRole('alert').waitFor()
-    expect(await story(page).getByRole('alert').innerText()).toMatch(/snapshot .* is gone.*stays as it is now/s)
-    expect(await title(page).textContent()).toBe(PIN.title)
-    await story(page).getByRole('button', { name: 'Close' }).click()
-    await story(page).waitFor({ state: 'detached' })
-    // What the scene has changed is still there, and the page can begin again.
-    expect(JSON.stringify(await ask(service, STATE))).toContain('12.5')
+    await story(page)
+      .getByRole('alert')
+      .filter({ hasText: /snapshot [\s\S]* is gone[\s\S]*stays as it is now/ })
+      .waitFor()
+    await press(story(page), 'Close')
+    await openView(page, 'Scenes')
     await begin(page)
-  })
-
-  it('belongs to its account, also when another one is chosen or it is deleted', async () => {
-    const { service, page } = await start({ fixture: 'empty', ...FROZEN }, 'default/scenes')
-    await page.locator('.empty', { hasText: 'has no scenes' }).waitFor()
-    await change(service, 'POST', '/accounts', { id: 'shop', fixture: fixtureOf(PIN, QUIET) })
-    await goTo(page, 'shop/scenes')
-    await begin(page)
-    await goTo(page, 'default/requests')
-    await story(page).locator('.warn', { hasText: 'told in the account shop' }).waitFor()
-    await press(page, 'Next')
-    await settled(page, 2)
-    expect(placeOf(page)).toBe('shop/overview?scene=2')
-    await change(service, 'DELETE', '/accounts/shop')
-    await press(page, 'Back')
-    await story(page).getByRole('alert').waitFor()
-    expect(await story(page).getByRole('alert').innerText()).toContain('The account shop does not exist any more')
-    await story(page).getByRole('button', { name: 'Close' }).click()
-    await story(page).waitFor({ state: 'detached' })
-  })
-
-  it('does not begin where there is no room for another snapshot, and says why', async () => {
-    const { service, page } = await start({ fixture: fixtureOf(PIN), ...FROZEN }, 'default/scenes')
-    for (let index = 0; index < 100; index++) {
-      await change(service, 'POST', '/accounts/default/snapshots', { name: `s${index}` })
-    }
-    await press(page, 'Begin the story')
-    await page.locator('#toasts', { hasText: 'too_many' }).waitFor()
-    expect(await story(page).count()).toBe(0)
+    await change('DELETE', '')
+    await press(story(page), 'Next')
+    await story(page)
+      .getByRole('alert')
+      .filter({ hasText: `The account ${account} does not exist any more` })
+      .waitFor()
+    await press(story(page), 'Close')
+    await page.goto(page.url().replace(/accounts\/.*/, 'accounts/default/scenes'))
+    await viewOf(page).getByText('has no scenes').waitFor()
   })
 
   it('leaves more than half of any window to what it looks at', async () => {
-    const { page } = await start({ fixture: 'demo', ...FROZEN }, 'default/scenes')
-    await begin(page)
+    const { page } = await visit('scenes', { fixture: 'demo', ...WIDE })
+    await begin(page, 'One company, twenty-five names')
     for (const [width, height] of [
       [360, 740],
-      [390, 844],
       [1024, 768],
-      [1440, 900],
-      [3840, 2160],
+      [3840, 1080],
     ] as const) {
       await page.setViewportSize({ width, height })
-      const box = await story(page).boundingBox()
-      expect([width, (box?.height ?? height) < height / 2]).toEqual([width, true])
-      expect((box?.y ?? 0) + (box?.height ?? 0)).toBeCloseTo(height, 0)
-      expect([width, await isTooWide(page)]).toEqual([width, false])
-      for (const button of await story(page).getByRole('button').all()) {
-        expect((await button.boundingBox())?.height).toBeGreaterThanOrEqual(32)
-      }
+      expect((await story(page).boundingBox())?.height, `${width}`).toBeLessThan(height / 2)
+      expect(await findLayoutProblems(page), `${width}`).toEqual([])
     }
+    await press(story(page), 'End the story')
+    await story(page).waitFor({ state: 'detached' })
+  })
+})
+
+describe('the presentation', () => {
+  const step = (page: Page) => bar(page).getByRole('listitem').and(page.locator('[aria-current=step]')).innerText()
+
+  async function keys(page: Page, ...pressed: string[]): Promise<void> {
+    for (const key of pressed) {
+      await page.keyboard.press(key)
+      await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
+    }
+  }
+
+  it('shows one thing at a time in large type, does what happens when its step is reached, and has addresses', async () => {
+    const visited = await visit('scenes', { fixture: FIXTURE, ...WIDE })
+    const { page, ask } = visited
+    await heading(page, 'A bad day').waitFor()
+    await page.keyboard.press('p')
+    await bar(page).waitFor()
+    await told(page, 'A quiet day')
+    const size = await heading(page, 'A quiet day').evaluate((each) => getComputedStyle(each).fontSize)
+    expect(Number.parseFloat(size)).toBeGreaterThan(30)
+    const figures = heading(page, 'Passes DMARC')
+    expect([await figures.count(), await page.getByRole('tablist').count()]).toEqual([0, 0])
+    await keys(page, 'ArrowRight')
+    await figures.waitFor()
+    await keys(page, ' ')
+    await told(page, 'A bad day')
+    expect([await step(page), await isPinned(visited)]).toEqual(['Words', false])
+    await keys(page, 'n')
+    await page.getByText('Done.').waitFor()
+    expect(await isPinned(visited)).toBe(true)
+    await keys(page, 'PageDown')
+    await page.getByRole('region', { name: 'shop.example' }).waitFor()
+    expect(placeOf(page)).toMatch(/\/domains\/shop\.example\?scene=2&present=yes$/)
+
+    await page.reload()
+    await page.getByRole('region', { name: 'shop.example' }).waitFor()
+    expect([await isPinned(visited), (await ask('/snapshots')).count]).toEqual([true, 1])
+    // Back shows the same again, and sends nothing; before the first step is the scene before, as the account was then.
+    await keys(page, 'b', 'b')
+    expect([await step(page), await isPinned(visited)]).toEqual(['Words', true])
+    await keys(page, 'PageUp')
+    await figures.waitFor()
+    expect(await isPinned(visited)).toBe(false)
+    await keys(page, '3')
+    await told(page, 'No removal')
+    await page.goBack()
+    await page.goForward()
+    await told(page, 'No removal')
+    await keys(page, '?')
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+    await keys(page, 'Escape', 'Escape')
+    await story(page)
+      .getByText(/Refused, as expected/)
+      .waitFor()
+    await press(story(page), 'End the story')
+    await story(page).waitFor({ state: 'detached' })
+    expect(placeOf(page)).not.toContain('scene=')
+    await page.goto(page.url().replace(/accounts\/([^/]+)\/.*/, 'accounts/$1/scenes/77'))
+    await page.getByText('The story of this account has no scene 77.').waitFor()
+  })
+
+  it('shows what a client sends, and sends requests itself until the quota is used up', async () => {
+    const { page, send, change, ask: askAccount } = await visit('scenes/3?present=yes', { fixture: FIXTURE, ...WIDE })
+    const log = page.getByRole('log')
+    await log.getByText('Nothing has arrived yet.').waitFor()
+    await expect.poll(async () => (await askAccount('/snapshots')).count).toBe(1)
+    await keys(page, 'ArrowRight')
+    await send('POST', '/domains', { domains: ['new.example'] })
+    const lines = log.getByRole('listitem')
+    await expect
+      .poll(() => lines.allInnerTexts())
+      .toEqual([
+        expect.stringMatching(/^\d\d:\d\d:\d\d DELETE \/domains 409 domain_delete_failed this scene\s+→ \{"domains":/),
+        expect.stringMatching(/^\d\d:\d\d:\d\d POST \/domains 200\s+→ \{"domains":\["new\.example"\]\}/),
+      ])
+    await press(page, 'Send a request every two seconds')
+    await log.getByText('GET /domaingroups').first().waitFor()
+    await change('POST', '/faults', { match: { operation: 'listDmarc' }, respond: { error: 'rate_limited' } })
+    await page.getByText('It has stopped, because the quota of the account is used up.').waitFor()
   })
 })
