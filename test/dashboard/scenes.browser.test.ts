@@ -8,6 +8,7 @@ const { service, visit } = shareService()
 const PIN = { operation: 'pinDmarc', parameters: { domain: 'shop.example' }, body: { p: 'none', dmarc: 12.5 } }
 const REMOVAL = { operation: 'deleteDomains', body: { domains: ['shop.example'] } }
 const FIXTURE = {
+  title: 'The shop',
   domains: [{ name: 'shop.example', features: ['mta-sts'], volume: 40_000 }, 'mail.example'],
   scenes: [
     { title: 'A quiet day', text: 'Nothing happens.\nשלום עולם', look_at: { tab: 'overview' } },
@@ -27,7 +28,7 @@ const FIXTURE = {
   ],
 }
 
-const story = (page: Page) => page.getByRole('region', { name: 'Story' })
+const story = (page: Page) => page.getByRole('region', { name: 'Story', exact: true })
 const bar = (page: Page) => page.getByRole('region', { name: 'Presentation' })
 const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true })
 

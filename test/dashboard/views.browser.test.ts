@@ -1,223 +1,295 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { PAGE_VIEWS, type PageView } from '../../src/admin/paths.ts'
 import { findAccessibilityProblems } from '../support/accessibility.ts'
-import { BUDGET } from '../support/budget.ts'
-import { askControl } from '../support/control-plane.ts'
+import { newPage } from '../support/browser.ts'
 import { findLayoutProblems } from '../support/layout.ts'
 import { openService, type TestService } from '../support/service.ts'
-import { goTo, openDashboard, untilLive, watchCalls } from './dashboard-page.ts'
+import {
+  adminUrl,
+  ask,
+  change,
+  NOW,
+  openDashboard,
+  openView,
+  PHONE,
+  placeOf,
+  press,
+  untilLive,
+  viewOf,
+  WIDE,
+} from './dashboard-page.ts'
 
-/** Layout mistakes are nearly all seen at the first two sizes; contrast depends on the scheme. */
+/** Layout mistakes are nearly all seen at one of these sizes, and mistakes of contrast in one of these schemes. */
 const LOOKS = [
-  { width: 390, height: 844, scheme: 'dark' },
-  { width: 1440, height: 900, scheme: 'light' },
-  { width: 1440, height: 900, scheme: 'dark' },
-  { width: 390, height: 844, scheme: 'light' },
-  { width: 1024, height: 768, scheme: 'light' },
-  { width: 3840, height: 2160, scheme: 'light' },
+  { ...WIDE.viewport, colorScheme: 'light' },
+  { ...PHONE.viewport, colorScheme: 'dark' },
 ] as const
 
-/** Texts that a client may send, each as long as it may be. */
-const LONGEST_NAME = [63, 63, 63, 61].map((length) => 'x'.repeat(length)).join('.')
+const LONGEST = [63, 63, 63, 61].map((length) => 'x'.repeat(length)).join('.')
 const MARKUP = '<img src=x onerror="document.title = 1"><script>document.title = 1</script>'
-const RIGHT_TO_LEFT = '\u202eשלום עולם مرحبا بالعالم\u202c'
+/** A right-to-left override that is never closed, and letters that are written from right to left. */
+const BIDI = '\u202eשלום עולם'
 const EMOJI = '👩‍👩‍👧‍👦'.repeat(9)
-/** The name of the account, too, is long. */
 const HOSTILE = 'an-account-with-quite-a-long-name-as-some-people-and-their-scripts-like'
 
 let service: TestService
+/** The addresses of something whose id is given by the server. */
+let ids: Record<'group' | 'refused' | 'hostileGroup' | 'hostileRequest', string>
 
-async function change(method: string, path: string, body?: unknown): Promise<void> {
-  const { status, error } = await askControl(service, method, path, body)
-  expect(status, `${method} ${path}: ${error?.message}`).toBeLessThan(300)
-}
+beforeAll(async () => {
+  service = await openService({ fixture: 'demo', now: NOW, frozen: true, enforceQuotas: false })
+  ids = { ...(await fillDefault()), ...(await fillHostile()) }
+})
+afterAll(() => service.stop())
 
-/** An account that has something of everything: requests of each outcome, rules, snapshots, keys. */
-async function fillDemo(): Promise<void> {
+const newestRequest = async (account: string) =>
+  (await ask<{ requests: { request_id: string }[] }>(service, `/accounts/${account}/requests?limit=1`)).requests[0]
+    ?.request_id ?? ''
+const firstGroup = async (account: string) =>
+  (await ask<{ groups: { id: string }[] }>(service, `/accounts/${account}/groups`)).groups[0]?.id ?? ''
+
+/** Something of everything. */
+async function fillDefault() {
   await service.get('/domains')
-  await service.get('/dmarc')
-  await service.send('POST', '/domains', { domains: ['new.example'] })
+  await change(service, 'POST', '/accounts/default/fault-sets/lossy-writes')
+  await change(service, 'POST', '/accounts/default/snapshots', { name: 'before' })
+  await service.get('/domains')
   await service.send('POST', '/domains', { domains: ['no host'] })
-  await service.get('/domaingroups?id=nobody')
-  await change('POST', '/accounts/default/fault-sets/lossy-writes')
-  const rule = { match: { operation: 'listDomains' }, times: 2, respond: { error: 'rate_limited' } }
-  await change('POST', '/accounts/default/faults', rule)
-  await service.get('/domains')
-  await change('POST', '/accounts/default/snapshots', { name: 'before' })
-  await change('POST', '/accounts/default/keys', { label: 'CI' })
+  return { group: await firstGroup('default'), refused: await newestRequest('default') }
 }
 
-/** An account all of whose texts are as unkind as the service admits. */
-async function fillHostile(): Promise<void> {
-  const key = 'hostile-key'
-  const domains = [{ name: LONGEST_NAME, record: { p: 'none', dmarc: 1, count: 5_000_000 } }]
-  await change('POST', '/accounts', { id: HOSTILE, fixture: { domains }, api_key: key })
-  const asHostile = { authorization: `Bearer ${key}` }
-  await service.send('POST', '/domains', { domains: ['xn--4dbcagdahymbxekheh6e0a7fei0b.example'] }, asHostile)
-  for (const name of [MARKUP, RIGHT_TO_LEFT, EMOJI, 'x'.repeat(100), `${'wide '.repeat(19)}end`]) {
-    await service.send('POST', '/domaingroups', { name, domains: [LONGEST_NAME] }, asHostile)
+/** Texts as unkind as the service admits them. */
+async function fillHostile() {
+  const texts = [MARKUP, BIDI, EMOJI, 'x'.repeat(100)]
+  const fixture = {
+    domains: [{ name: LONGEST, record: { p: 'none', dmarc: 1, count: 5_000_000 } }],
+    groups: texts.map((name) => ({ name, domains: [LONGEST] })),
+    scenes: [{ title: MARKUP, text: BIDI, look_at: { tab: 'overview' } }],
   }
-  await service.send('POST', '/domains', { domains: [MARKUP, RIGHT_TO_LEFT], [EMOJI]: MARKUP }, asHostile)
-  await service.send('GET', `/domaingroups?id=${encodeURIComponent(MARKUP.repeat(8))}`, undefined, asHostile)
-  await service.send('GET', `/${'x'.repeat(2_000)}`, undefined, asHostile)
-  for (const text of [MARKUP, RIGHT_TO_LEFT, EMOJI]) {
-    await change('POST', `/accounts/${HOSTILE}/keys`, { label: text })
-    await change('POST', `/accounts/${HOSTILE}/faults`, { description: text, match: { key: text }, delay_ms: 1 })
+  await change(service, 'POST', '/accounts', { id: HOSTILE, fixture, now: NOW, frozen: true, api_key: 'hostile-key' })
+  for (const text of texts) {
+    await change(service, 'POST', `/accounts/${HOSTILE}/keys`, { label: text })
+    const rule = { description: text, match: { key: text, operation: 'listDmarc' }, delay_ms: 1 }
+    await change(service, 'POST', `/accounts/${HOSTILE}/faults`, rule)
   }
+  const send = (path: string, body: object) =>
+    service.send('POST', path, body, { authorization: 'Bearer hostile-key', 'x-attack': MARKUP })
+  await send('/domaingroups', { name: `${BIDI} ${MARKUP}`.slice(0, 100) })
+  await send(`/domaingroups?id=${encodeURIComponent(MARKUP.repeat(8))}`, { [EMOJI]: MARKUP, name: BIDI })
+  return { hostileGroup: await firstGroup(HOSTILE), hostileRequest: await newestRequest(HOSTILE) }
 }
 
-/** Opens a tab and waits until its first data is there. */
-async function openTab(page: Page, tab: PageView): Promise<void> {
-  await page.locator(`#tab-${tab}`).click()
-  await page.locator(`#panel.panel-${tab}`).waitFor({ state: 'attached' })
-  await settle(page)
+/** Opens a place and waits until it shows a text of its data. */
+async function openPlace(page: Page, place: string, text: string | RegExp): Promise<void> {
+  await page.goto(adminUrl(service, `/accounts/${place}`))
+  await page.getByRole('main').getByText(text).first().waitFor()
+  await page.getByRole('tab', { name: /^Requests \d/, includeHidden: true }).waitFor({ state: 'attached' })
 }
 
-/** Waits until the page has got all that it has asked for, and has drawn it. */
-async function settle(page: Page): Promise<void> {
-  await page.evaluate(DRAWN)
-  await calls.get(page)?.settle()
-  await page.evaluate(DRAWN)
-}
+describe('every view', () => {
+  const PLACES: [place: string, text: string | RegExp, opener?: string][] = [
+    ['overview', 'news.fjordlight.example'],
+    ['domains', '25 domains', 'Add domains…'],
+    ['domains/winter-sale.example', 'Newsletter provider', 'Change…'],
+    ['groups', '5 groups', 'New group…'],
+    ['groups/{group}', /^Its 4 members sent/, 'Delete…'],
+    ['requests', 'violates the contract', 'All accounts'],
+    ['requests/{refused}', 'A request that the service accepts now'],
+    ['time', 'changed nothing', 'Restore before'],
+    ['scenes', 'One company, twenty-five names'],
+    ['faults', 'Ready-made sets'],
+    ['account', 'How a client reaches the service', 'New…'],
+    ['coverage', /^\d+ gaps$/],
+    [`compare/${HOSTILE}`, 'What they covered'],
+    ['scenes/2?present=yes', 'The core is protected'],
+  ]
 
-const DRAWN = 'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))'
-
-const calls = new WeakMap<Page, ReturnType<typeof watchCalls>>()
-
-async function openAccount(account: string, tab: PageView = 'account'): Promise<Page> {
-  const page = await openDashboard(service, `${account}/${tab}`)
-  calls.set(page, watchCalls(page))
-  await untilLive(page)
-  return page
-}
-
-/** What opens a sheet, a drawer or a dialog in a tab, each tried once: a row of each list, and buttons with an ellipsis. Rows are links. */
-const OPENERS = `#panel :is([data-request], [data-domain], [data-group]), #panel button, header button`
-
-/** The places in a tab that open something, as indexes of the elements of \`OPENERS\`. */
-function findOpeners(page: Page): Promise<{ index: number; kind: string }[]> {
-  return page.evaluate<{ index: number; kind: string }[]>(`(() => {
-    const seen = new Set()
-    return [...document.querySelectorAll(${JSON.stringify(OPENERS)})].flatMap((each, index) => {
-      const row = ['request', 'domain', 'group'].find((name) => each.dataset[name] !== undefined)
-      const words = (each.textContent + ' ' + (each.getAttribute('aria-label') ?? '')).trim()
-      const opens = row !== undefined || each.ariaHasPopup === 'dialog' || /…$|^(New|Add|Change|Clear|Delete|Remove all|Reset)\\b/.test(words)
-      const kind = row ?? words.replace(/\\S*[\\d._-]\\S*/g, '')
-      if (!opens || !each.checkVisibility() || each.ariaDisabled === 'true' || each.disabled || each.type === 'submit' || seen.has(kind)) return []
-      seen.add(kind)
-      return [{ index, kind }]
-    })
-  })()`)
-}
-
-/** What is wrong → where. One cause is often seen in many places. */
-class Problems {
-  readonly byText: Record<string, string[]> = {}
-
-  add(texts: readonly string[], place: string): void {
-    for (const text of texts) this.byText[text] = [...(this.byText[text] ?? []), place]
-  }
-}
-
-/**
- * Notes what is wrong with what the page shows, at every look with the full budget. Else axe-core, which takes the most time,
- * has one look at each view of an account with usual texts: the first and the second in turn.
- */
-async function examine(page: Page, problems: Problems, account: string, view: string): Promise<void> {
-  const turn = examined++ % 2
-  for (const [index, { scheme, ...size }] of LOOKS.slice(0, BUDGET === 'full' ? LOOKS.length : 2).entries()) {
-    await page.setViewportSize(size)
-    await page.emulateMedia({ colorScheme: scheme })
-    await page.evaluate(DRAWN)
-    const place = `${view} ${size.width} ${scheme}`
-    problems.add(await findLayoutProblems(page), place)
-    if (BUDGET === 'full' || (account === 'default' && index === turn))
-      problems.add(await findAccessibilityProblems(page), place)
-  }
-}
-let examined = 0
-
-/** Notes what is wrong with the dialog, sheet or details that are open, if any are, and closes them with Escape. */
-async function examineDialog(page: Page, problems: Problems, account: string, tab: PageView): Promise<void> {
-  await settle(page)
-  const dialog = page.locator('dialog[open], .detail')
-  if ((await dialog.count()) === 0) return
-  const heading = dialog.last().locator('h2').first()
-  const title = (await dialog.last().getAttribute('aria-label')) ?? (await heading.textContent())
-  await examine(page, problems, account, `${tab}, ${title}`)
-  await page.keyboard.press('Escape')
-  await settle(page)
-  if ((await dialog.count()) === 0) return
-  problems.add(['is not closed by the first Escape'], `${tab}, ${title}`)
-  await page.reload()
-}
-
-describe('every view of the dashboard', () => {
-  beforeAll(async () => {
-    service = await openService({ fixture: 'demo' })
-    await fillDemo()
-    await fillHostile()
-  })
-  afterAll(() => service.stop())
-
-  it.each(['default', HOSTILE])(
-    'can be read and used at each size, light and dark, with its sheets and dialogs, which the first Escape closes: %s',
-    { timeout: 300_000 },
-    async (account) => {
-      const page = await openAccount(account)
-      const problems = new Problems()
-      const tried = new Set<string>()
-      for (const tab of PAGE_VIEWS) {
-        await openTab(page, tab)
-        await examine(page, problems, account, tab)
-        for (const { index, kind } of await findOpeners(page)) {
-          if (tried.has(kind)) continue
-          tried.add(kind)
-          await page.locator(OPENERS).nth(index).click()
-          await examineDialog(page, problems, account, tab)
+  it.each(PLACES)(
+    'can be read and used on a phone and on a wide screen, light and dark: %s',
+    async (place, text, opener) => {
+      const page = await openDashboard(service, 'default/account')
+      await openPlace(page, `default/${place.replace(/\{(\w+)\}/, (_, name: keyof typeof ids) => ids[name])}`, text)
+      const problems: string[] = []
+      const look = async () => {
+        for (const { colorScheme, ...size } of LOOKS) {
+          await page.setViewportSize(size)
+          await page.emulateMedia({ colorScheme })
+          await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))')
+          const found = [...(await findLayoutProblems(page)), ...(await findAccessibilityProblems(page))]
+          problems.push(...found.map((problem) => `${size.width} ${colorScheme}: ${problem}`))
         }
       }
-      await goTo(page, `${account}/compare/${account === HOSTILE ? 'default' : HOSTILE}`)
-      await settle(page)
-      await examine(page, problems, account, 'a comparison')
-      expect(tried.size).toBeGreaterThan(10)
-      expect(problems.byText).toEqual({})
-      expect(await page.title()).toMatch(/, [\w-]+ – dmarc-understudy$/)
+      await look()
+      if (opener !== undefined) {
+        await page.getByRole('button', { name: opener }).first().click()
+        const open = await page.getByRole('dialog').count()
+        await look()
+        await page.keyboard.press('Escape')
+        await expect.poll(() => page.getByRole('dialog').count()).toBeLessThan(open)
+      }
+      expect(problems).toEqual([])
+      if (place.includes('present')) {
+        await page.keyboard.press('Escape')
+        await press(page, 'End the story')
+        await page.getByRole('region', { name: 'Story', exact: true }).waitFor({ state: 'detached' })
+      }
     },
   )
 
-  it('is reached by the keyboard alone, in the order in which it is read, with a focus that is seen', async () => {
-    const page = await openAccount('default')
-    expect(await page.locator('[role=tab]').evaluateAll((tabs) => tabs.map(({ id }) => id))).toEqual(
-      PAGE_VIEWS.map((tab) => `tab-${tab}`),
-    )
-    for (const tab of PAGE_VIEWS) {
-      await openTab(page, tab)
-      await page.evaluate('document.activeElement.blur()')
-      const problems = await page.evaluate<string[]>('globalThis.visited = [], []')
-      for (let step = 0; step < 80; step++) {
-        await page.keyboard.press('Tab')
-        const at = await page.evaluate<string | null>(`(() => {
-          const element = document.activeElement
-          if (element === null || element === document.body || visited.includes(element)) return null
-          visited.push(element)
-          const { outlineStyle, outlineWidth } = getComputedStyle(element)
-          const box = element.getBoundingClientRect()
-          const seen = box.right > 0 && box.left < innerWidth && box.bottom > 0 && box.top < innerHeight
-          const ring = outlineStyle !== 'none' && parseFloat(outlineWidth) >= 1
-          return (seen && ring ? '' : seen ? 'no ring: ' : 'not seen: ') + element.outerHTML.slice(0, 120)
-        })()`)
-        if (at === null) break
-        if (/^(no ring|not seen)/.test(at)) problems.push(at)
-      }
-      expect([tab, problems]).toEqual([tab, []])
-      const places = await page.evaluate<number[]>(`visited.map((each) => visited.every((other) =>
-        other === each || !(each.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_PRECEDING) || visited.indexOf(other) < visited.indexOf(each)) ? 0 : 1)`)
-      expect([tab, places.filter((out) => out === 1).length]).toEqual([tab, 0])
-      const isInPanel = `visited.some((each) => document.getElementById('panel').contains(each))`
-      if (await page.evaluate(`document.querySelector('#panel :is(button, input, select)') !== null`))
-        expect([tab, await page.evaluate(isInPanel)]).toEqual([tab, true])
+  it('is reached by the keyboard alone, with a focus that is seen, past the header', async () => {
+    const page = await openDashboard(service, 'default/requests', { viewport: { width: 360, height: 700 } })
+    await untilLive(page)
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    expect(await page.evaluate('document.activeElement.getAttribute("role")')).toBe('tabpanel')
+    await page.getByRole('tab', { name: 'Requests' }).focus()
+    for (const [key, view] of [
+      ['ArrowRight', 'Time'],
+      ['End', 'Compare'],
+      ['ArrowRight', 'Overview'],
+    ] as const) {
+      await page.keyboard.press(key)
+      const tab = page.getByRole('tab', { name: view, selected: true })
+      await expect.poll(() => tab.evaluate((each) => each === document.activeElement)).toBe(true)
+      const { x = -1, width = 0 } = (await tab.boundingBox()) ?? {}
+      expect([x >= 0, x + width <= 361], view).toEqual([true, true])
     }
+    for (const view of ['Domains', 'Requests', 'Faults', 'Account']) {
+      await openView(page, view)
+      await viewOf(page).getByRole('button').first().waitFor()
+      await page.evaluate('globalThis.visited = new Set(), document.activeElement.blur()')
+      for (let step = 0; step < 60; step++) {
+        await page.keyboard.press('Tab')
+        const at = await page.evaluate<string | null>(FOCUSED)
+        if (at === null) break
+        expect(at, view).toMatch(/^seen/)
+      }
+    }
+  })
+})
+
+/** What has the focus, and whether it is on the screen with a ring; null where it has been already. */
+const FOCUSED = `(() => {
+  const element = document.activeElement
+  if (element === null || element === document.body || visited.has(element)) return null
+  visited.add(element)
+  const { outlineStyle, outlineWidth } = getComputedStyle(element)
+  const box = element.getBoundingClientRect()
+  const seen = box.right > 0 && box.left < innerWidth && box.bottom > 0 && box.top < innerHeight
+  const ring = outlineStyle !== 'none' && parseFloat(outlineWidth) >= 1
+  return (seen && ring ? 'seen: ' : seen ? 'no ring: ' : 'not seen: ') + element.outerHTML.slice(0, 120)
+})()`
+
+describe('a text of a client', () => {
+  it.each<[place: string, texts: string[]]>([
+    ['overview', [LONGEST]],
+    ['domains', [LONGEST]],
+    [`domains/${LONGEST}`, [LONGEST, MARKUP, BIDI]],
+    ['groups', [MARKUP, BIDI, EMOJI]],
+    ['groups/{hostileGroup}', [MARKUP, LONGEST]],
+    ['requests', ['onerror']],
+    ['requests/{hostileRequest}', [EMOJI, MARKUP, BIDI]],
+    ['time', ['onerror']],
+    ['scenes', [MARKUP, BIDI]],
+    ['faults', [MARKUP, BIDI, EMOJI]],
+    ['account', [MARKUP, BIDI, EMOJI]],
+    ['compare/default', [LONGEST, MARKUP]],
+  ])('is text, keeps its direction to itself, and fits: %s', async (place, texts) => {
+    const page = await openDashboard(service, 'default/account', PHONE)
+    await openPlace(
+      page,
+      `${HOSTILE}/${place.replace(/\{(\w+)\}/, (_, name: keyof typeof ids) => ids[name])}`,
+      texts[0] ?? '',
+    )
+    for (const text of texts) await expect.poll(() => page.textContent('body')).toContain(text)
+    expect(await page.evaluate('document.images.length')).toBe(0)
+    expect(await page.title()).toMatch(/ – dmarc-understudy$/)
+    expect(await page.evaluate(LEAKS), 'what turns the direction of what follows').toEqual([])
+    expect(await findLayoutProblems(page)).toEqual([])
+  })
+
+  it('can be neither markup nor code, even where a mistake would make it so', async () => {
+    const { page } = await newPage()
+    await page.goto(adminUrl(service, '/'))
+    await expect(page.evaluate(`document.body.innerHTML = '<b>x</b>'`)).rejects.toThrow('TrustedHTML')
+    const { headers } = await fetch(adminUrl(service, '/'))
+    const policy = headers.get('content-security-policy') ?? ''
+    for (const part of ["default-src 'none'", "connect-src 'self'", "frame-ancestors 'none'", "trusted-types 'none'"])
+      expect(policy).toContain(part)
+    expect(policy).not.toContain('unsafe')
+  })
+})
+
+/** Texts with a right-to-left override outside of an element that isolates them. */
+const LEAKS = `(() => {
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+  const leaks = []
+  while (walker.nextNode()) {
+    const { data, parentElement: parent } = walker.currentNode
+    if (!data.includes('\\u202e') || parent.closest('option, textarea, script, style')) continue
+    const isolates = [parent, parent.parentElement].some((each) =>
+      ['isolate', 'isolate-override', 'plaintext'].includes(getComputedStyle(each).unicodeBidi))
+    if (!isolates) leaks.push(parent.outerHTML.slice(0, 150))
+  }
+  return leaks
+})()`
+
+describe('the address of the page', () => {
+  it('follows views, details and filters, each of which Back and Forward reach, and a reload keeps', async () => {
+    const page = await openDashboard(service, 'default/overview', WIDE)
+    await openView(page, 'Domains')
+    const policy = page.getByRole('combobox', { name: 'Policy', exact: true })
+    await policy.selectOption('reject')
+    const search = page.getByRole('searchbox', { name: 'Search domains' })
+    await search.fill('fjord')
+    await page.getByRole('link', { name: 'fjordlight.example', exact: true }).click()
+    const details = page.getByRole('region', { name: 'fjordlight.example', exact: true })
+    await details.waitFor()
+    const whole = 'default/domains/fjordlight.example?search=fjord&policy=reject'
+    expect(placeOf(page)).toBe(whole)
+    await page.reload()
+    await details.waitFor()
+    expect([await search.inputValue(), await policy.inputValue()]).toEqual(['fjord', 'reject'])
+    // Typing is no step of its own.
+    const steps = ['default/domains?search=fjord&policy=reject', 'default/domains', 'default/overview']
+    for (const step of steps) {
+      await page.goBack()
+      await expect.poll(() => placeOf(page)).toBe(step)
+    }
+    for (const step of [...steps.slice(0, -1).reverse(), whole]) {
+      await page.goForward()
+      await expect.poll(() => placeOf(page)).toBe(step)
+    }
+    await details.waitFor()
+    await page.keyboard.press('Escape')
+    await expect.poll(() => placeOf(page)).toBe(steps[0])
+
+    // Each link is an address, which the browser can open in another tab.
+    const link = page.getByRole('link', { name: 'fjordlight.example', exact: true })
+    const [other] = await Promise.all([
+      page.context().waitForEvent('page'),
+      link.click({ modifiers: ['ControlOrMeta'] }),
+    ])
+    await other.getByRole('heading', { name: 'fjordlight.example', exact: true }).waitFor()
+    expect(placeOf(page)).toBe(steps[0])
+    await other.close()
+    await page.getByRole('combobox', { name: 'Account', exact: true }).selectOption(HOSTILE)
+    await expect.poll(() => placeOf(page)).toContain(HOSTILE)
+    await page.goBack()
+    await expect.poll(() => page.getByRole('combobox', { name: 'Account', exact: true }).inputValue()).toBe('default')
+  })
+
+  it.each([
+    ['default', 'default/overview', 'Passes DMARC'],
+    ['default/domains?policy=reject&unknown=1', 'default/domains?policy=reject', '9 of 25 domains'],
+    ['default/requests?whose=all', 'default/requests?whose=all', 'invalid_domain'],
+    ['default/requests/never-sent', 'default/requests/never-sent', 'There is no request "never-sent".'],
+    ['nobody/account', 'default/account', 'There is no account nobody, so this is the account default.'],
+    ['%zz/requests', 'default/requests', 'invalid_domain'],
+    [`${'a'.repeat(300)}/requests`, 'default/requests', 'invalid_domain'],
+  ])('%s leads to %s', async (given, shown, text) => {
+    const page = await openDashboard(service, given, WIDE)
+    await page.getByText(text).first().waitFor()
+    await expect.poll(() => placeOf(page)).toBe(shown)
   })
 })

@@ -1,0 +1,132 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import type { Page } from 'playwright-core'
+import { expect, it } from 'vitest'
+import { startService, type TestService } from '../support/service.ts'
+import { AUTHORIZED, CLOSE, requestBytes } from '../support/wire.ts'
+import { change, openDashboard, openView, placeOf, press, shareService, untilLive, viewOf } from './dashboard-page.ts'
+
+const { service, visit } = shareService()
+
+const shown = (page: Page) => viewOf(page).getByRole('row').getByRole('link').allTextContents()
+
+/** Sends requests on one connection, without waiting for an answer before the next one. */
+async function flood({ baseUrl }: TestService, key: string, count: number): Promise<void> {
+  const { port, hostname } = new URL(baseUrl)
+  const socket = connect(Number(port), hostname)
+  await once(socket, 'connect')
+  const headers = [['Authorization', `Bearer ${key}`]] as const
+  socket.write(Buffer.concat(Array(count).fill(requestBytes({ target: '/api/v1/domains', headers }))))
+  let received = ''
+  for await (const chunk of socket) {
+    received += chunk
+    if (received.split('HTTP/1.1 200').length > count) break
+  }
+}
+
+it('shows what other clients do as it happens: requests, domains, groups, coverage, rules and keys', async () => {
+  const { page, send, change } = await visit('requests')
+  await send('POST', '/domains', { domains: ['a.example'] })
+  await page.getByRole('link', { name: '/api/v1/domains' }).waitFor()
+  await page.getByRole('tab', { name: 'Domains 1' }).waitFor()
+  for (const [view, path, body, text] of [
+    ['Groups', '/groups', { name: 'Newcomers' }, 'Newcomers'],
+    ['Domains', '/domains', { domains: ['b.example'] }, 'b.example'],
+    ['Account', '/keys', { label: 'Newcomer' }, 'Newcomer'],
+    ['Time', '/snapshots', { name: 'newcomer' }, 'newcomer'],
+    ['Faults', '/faults', { delay_ms: 1, description: 'A new rule' }, 'A new rule'],
+  ] as const) {
+    await openView(page, view)
+    await viewOf(page).getByRole('heading').first().waitFor()
+    await change('POST', path, body)
+    // The page asks by itself.
+    await viewOf(page).getByText(text).first().waitFor()
+  }
+})
+
+it('shows the chosen account alone, also when an answer for the one before comes late', async () => {
+  const { page, account, send } = await visit('domains', { fixture: { domains: ['fast.example'] } })
+  const slow = { id: 'sandbox_slow', fixture: { domains: ['slow.example'] } }
+  await change(service(), 'POST', '/accounts', slow)
+  await page.reload()
+  let release = (): void => undefined
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  await page.route(`**/accounts/${slow.id}/domains?*`, (route) => released.then(() => route.continue()))
+  const picker = page.getByRole('combobox', { name: 'Account', exact: true })
+  await picker.selectOption(slow.id)
+  await picker.selectOption(account)
+  release()
+  await page.getByText('1 domain', { exact: true }).waitFor()
+  expect(await viewOf(page).getByRole('row').getByRole('link').allTextContents()).toEqual(['fast.example'])
+  await openView(page, 'Requests')
+  await service().send('GET', '/dmarc', undefined, { authorization: `Bearer ${slow.id}` })
+  await send('GET', '/domains')
+  await expect.poll(() => shown(page)).toEqual(['/api/v1/domains'])
+  await page.getByRole('combobox', { name: 'Whose requests' }).selectOption('all')
+  await expect.poll(() => shown(page)).toContain('/api/v1/dmarc')
+})
+
+it('shows the newest requests of the journal after thousands of them at once, and the next one', async () => {
+  const { page, account, send, ask } = await visit('requests')
+  await flood(service(), account, 3_000)
+  expect((await ask('/requests')).count).toBe(1_000)
+  await page.getByText('latest 300 of 1,000 requests').waitFor()
+  await send('GET', '/dmarc')
+  await expect.poll(async () => (await shown(page))[0]).toBe('/api/v1/dmarc')
+  expect(await shown(page)).toHaveLength(300)
+  await untilLive(page)
+})
+
+it('says that the server does not answer, and goes on with the one that takes its place', async () => {
+  const first = await startService()
+  await change(first, 'POST', '/accounts', { id: 'short-lived', api_key: 'short-lived-key' })
+  const page = await openDashboard(first, 'short-lived/requests')
+  await untilLive(page)
+  const authorization = 'Bearer short-lived-key'
+  for (const number of [1, 2, 3]) await first.send('GET', `/domains?n=${number}`, undefined, { authorization })
+  await page.getByRole('button', { name: 'All accounts: kept the contract' }).waitFor()
+  await first.stop()
+  await page.getByRole('alert').filter({ hasText: 'The server does not answer.' }).waitFor()
+  await page.getByRole('status').filter({ hasText: 'Reconnecting…' }).waitFor()
+  // Nobody confirms the verdict any more.
+  await page.getByRole('button', { name: 'All accounts: verdict unknown' }).waitFor()
+  expect(await shown(page)).toHaveLength(3)
+
+  // It knows nothing of the account, and counts its requests from one.
+  const second = await startService({ port: Number(new URL(first.baseUrl).port) })
+  await second.sendRaw(requestBytes({ target: '/api/v1/dmarc', headers: [AUTHORIZED, CLOSE] }))
+  await expect.poll(() => shown(page)).toEqual(['/api/v1/dmarc'])
+  expect(placeOf(page)).toBe('default/requests')
+  await untilLive(page)
+  await page.getByRole('button', { name: 'All accounts: kept the contract' }).waitFor()
+  expect(await page.getByText('The server does not answer.').count()).toBe(0)
+})
+
+it('says what it waits for, gives up after ten seconds, and can be asked again', async () => {
+  const { page } = await visit('account', { ownPage: true })
+  await page.clock.install()
+  let hangs = true
+  await page.route(/\/(quotas|coverage)$/, (route) => (hangs ? undefined : route.continue()))
+  await page.reload()
+  const givesUp = async (what: string) => {
+    await page.clock.runFor(1_000)
+    await viewOf(page).getByText(`Waiting for ${what}…`).waitFor()
+    await page.clock.runFor(9_500)
+    await viewOf(page).getByText('The server did not answer within 10 seconds.').waitFor()
+  }
+  await viewOf(page).getByRole('heading', { name: 'Keys' }).waitFor()
+  await givesUp('the quotas')
+  await openView(page, 'Coverage')
+  await givesUp('the coverage')
+  hangs = false
+  await press(viewOf(page), 'Try again')
+  await viewOf(page).getByText('0 / 8').waitFor()
+  // A change may have been made.
+  await openView(page, 'Account')
+  await page.route('**/quotas', () => undefined)
+  await press(viewOf(page), 'Use up the quota of dmarc')
+  await page.clock.runFor(10_000)
+  await page.getByText('The server did not answer within 10 seconds. The change may have been made.').waitFor()
+})
