@@ -1,5 +1,5 @@
 import type { Call, Check, Code } from './profile.ts'
-import type { Account, Asked, Envelope, Group, Path, QuotaShown, ServiceResponse } from './service.ts'
+import type { Account, Asked, Envelope, Group, Path, QuotaShown, ServiceResponse, Strike } from './service.ts'
 
 /** One thing that a service does wrong, whatever its profile. */
 export interface Departure {
@@ -11,6 +11,8 @@ export interface Departure {
   /** A refusal that the specification does not have, after all that it has. */
   refuses?(asked: Asked): Code | undefined
   crashes?(asked: Asked): boolean
+  /** What answers in the place of the service, which is no fault of its own. */
+  strikes?(asked: Asked): Strike | undefined
   goodKey?(header: string, keys: readonly string[]): boolean
   limits?: Partial<Record<Path, number>>
   /** Whose requests are counted together, in place of those of one path. */

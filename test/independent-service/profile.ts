@@ -1,7 +1,7 @@
 import { type Draw, draws } from './draw.ts'
 
 /** The error codes of the specification; they are given, only their statuses and texts are open. */
-const CODES = [
+export const CODES = [
   'unauthorized',
   'rate_limited',
   'invalid_json',
@@ -61,7 +61,8 @@ const INNER_CHECKS = [
   'member duplicates',
 ] as const
 
-export type Check = (typeof FRONT_CHECKS)[number] | (typeof INNER_CHECKS)[number]
+/** `plan` and `fault` are for a service whose accounts have plans, and where something else may answer at times. */
+export type Check = (typeof FRONT_CHECKS)[number] | (typeof INNER_CHECKS)[number] | 'plan' | 'fault'
 
 export type ListOrder = 'insertion' | 'reverse' | 'alphabet' | 'length' | 'hash'
 type Answered = 'success' | 'refusal' | 'unauthorized' | 'limited' | 'unrouted'
@@ -73,6 +74,7 @@ export interface Profile {
   successes: Record<Call, number>
   unknownPath: number
   unknownMethod: number
+  planStatus: number
   checks: readonly Check[]
   /** Where the specification names no code, or lets the service accept. */
   codes: {
@@ -91,6 +93,7 @@ export interface Profile {
     emptyIdWrite: Code
     unmonitoredRemoval: Code | 'accepted'
     invalidRemoval: Code | 'accepted'
+    repeatedRemoval: Code | 'accepted'
     invalidMember: 'invalid_domain' | 'not_monitored'
     memberDuplicates: Code | 'accepted'
     nullField: 'invalid_field_type' | 'absent'
@@ -116,7 +119,7 @@ export interface Profile {
     trimmed: boolean
     length: 'code points' | 'code units'
     fold: 'lower' | 'upper and lower'
-    controls: boolean
+    refuses: { blank: boolean; characters?: RegExp }
   }
   patch: 'group' | 'empty' | 'message' | 'message and group' | 'bare group' | 'null'
   ids: 'letters' | 'number' | 'uuid' | 'prefixed' | 'url-safe'
@@ -185,6 +188,7 @@ export const PLAIN: Profile = {
   successes: oneStatus(200),
   unknownPath: 404,
   unknownMethod: 405,
+  planStatus: 403,
   checks: [...FRONT_CHECKS, ...INNER_CHECKS],
   codes: {
     tooMany: 'invalid_request_body',
@@ -202,6 +206,7 @@ export const PLAIN: Profile = {
     emptyIdWrite: 'missing_id',
     unmonitoredRemoval: 'not_monitored',
     invalidRemoval: 'invalid_domain',
+    repeatedRemoval: 'accepted',
     invalidMember: 'not_monitored',
     memberDuplicates: 'accepted',
     nullField: 'invalid_field_type',
@@ -216,7 +221,7 @@ export const PLAIN: Profile = {
   stored: 'lower case',
   echoes: 'added',
   removal: 'leaves its groups',
-  names: { trimmed: false, length: 'code points', fold: 'lower', controls: true },
+  names: { trimmed: false, length: 'code points', fold: 'lower', refuses: { blank: false } },
   patch: 'group',
   ids: 'letters',
   requestIds: 'uuid',
@@ -252,6 +257,8 @@ export const PLAIN: Profile = {
   },
 }
 
+const CONTROLS = { blank: false, characters: /\p{Cc}/u }
+
 /** A team that answers 422, sorts every list, and limits before it knows the key. */
 const STRICT: Profile = {
   ...PLAIN,
@@ -284,7 +291,7 @@ const STRICT: Profile = {
   scheme: 'exact',
   lists: { domains: 'alphabet', records: 'alphabet', groups: 'alphabet', members: 'alphabet', echoed: 'alphabet' },
   removal: 'refused for members',
-  names: { trimmed: true, length: 'code points', fold: 'upper and lower', controls: false },
+  names: { trimmed: true, length: 'code points', fold: 'upper and lower', refuses: CONTROLS },
   patch: 'message',
   ids: 'prefixed',
   requestIds: 'prefixed',
@@ -332,7 +339,7 @@ const LENIENT: Profile = {
   hostnames: { underscore: true, singleLabel: true, trailingDot: true, numericEnd: true, unicode: 'as sent' },
   stored: 'as sent',
   echoes: 'requested',
-  names: { trimmed: false, length: 'code units', fold: 'lower', controls: true },
+  names: { trimmed: false, length: 'code units', fold: 'lower', refuses: { blank: false } },
   patch: 'empty',
   ids: 'number',
   requestIds: 'number',
@@ -424,6 +431,7 @@ export function randomProfile(seed: number): Profile {
     },
     unknownPath: one([400, 404]),
     unknownMethod: one([404, 405]),
+    planStatus: 403,
     checks: randomChecks(draw),
     codes: {
       tooMany: one([...VAGUE_CODES, 'request_too_large']),
@@ -441,6 +449,7 @@ export function randomProfile(seed: number): Profile {
       emptyIdWrite: one(['missing_id', 'not_found']),
       unmonitoredRemoval: one(['not_monitored', 'domain_delete_failed', 'accepted']),
       invalidRemoval: one(['invalid_domain', 'accepted']),
+      repeatedRemoval: 'accepted',
       invalidMember: one(['invalid_domain', 'not_monitored']),
       memberDuplicates: one([...VAGUE_CODES, 'accepted']),
       nullField: one(['invalid_field_type', 'absent']),
@@ -471,7 +480,7 @@ export function randomProfile(seed: number): Profile {
       trimmed: yes(),
       length: one(['code points', 'code units']),
       fold: one(['lower', 'upper and lower']),
-      controls: yes(),
+      refuses: yes() ? { blank: false } : CONTROLS,
     },
     patch: one(['group', 'empty', 'message', 'message and group', 'bare group', 'null']),
     ids: one(['letters', 'number', 'uuid', 'prefixed', 'url-safe']),

@@ -33,15 +33,34 @@ export interface Group {
   domains: string[]
 }
 
+export interface Key {
+  secret: string
+  /** In its first week, it has higher limits. */
+  createdAt: number
+  disabled: boolean
+  label?: string
+}
+
+/** All that a service keeps of an account, as plain data. */
 export interface Account {
-  keys: string[]
+  keys: Key[]
+  /** Whether its plan includes the service. */
+  hasAccess: boolean
   domains: string[]
   addedAt: Map<string, number>
   groups: Group[]
-  /** Domains that a monitoring feature uses. */
-  inUse: Set<string>
-  /** Until when the key has its higher limits; 0 for a key that is old. */
-  graceEnds: number
+  groupsMade: number
+  /** The monitoring features that use a domain. */
+  inUse: Map<string, string[]>
+  /** The instants of the requests that were counted, by what they are counted together for. */
+  charged: Map<string, number[]>
+}
+
+/** What answers in the place of the service: a refusal, a failure, or nobody, `isAfter` the work was done. */
+export interface Strike {
+  code: Code | 'crash' | 'lost'
+  status?: number | undefined
+  isAfter: boolean
 }
 
 /** A request as the service sees it. */
@@ -64,16 +83,17 @@ export interface QuotaShown {
   reset: number
 }
 
-interface Bucket {
+export interface Bucket {
   name: string
   limit: number
 }
 
 const BASE = '/api/v1'
-const PATHS: readonly Path[] = ['/dmarc', '/domains', '/domaingroups']
+export const PATHS: readonly Path[] = ['/dmarc', '/domains', '/domaingroups']
 const LIMITS: Record<Path, number> = { '/dmarc': 10, '/domains': 30, '/domaingroups': 100 }
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
+const WEEK = 7 * DAY
 const PROCESSING = 30_000
 
 const FIELDS: Partial<Record<Call, { required: string[]; lists: string[]; texts: string[] }>> = {
@@ -83,18 +103,27 @@ const FIELDS: Partial<Record<Call, { required: string[]; lists: string[]; texts:
   'PATCH /domaingroups': { required: [], lists: ['domains', 'add_domains', 'remove_domains'], texts: ['name'] },
 }
 
-export function emptyAccount(keys: string[] = ['key-of-the-account']): Account {
-  return { keys, domains: [], addedAt: new Map(), groups: [], inUse: new Set(), graceEnds: 0 }
+export function emptyAccount(secrets: readonly string[] = ['key-of-the-account']): Account {
+  const keys = secrets.map((secret) => ({ secret, createdAt: 0, disabled: false }))
+  const lists = { keys, domains: [], addedAt: new Map(), groups: [], inUse: new Map(), charged: new Map() }
+  return { ...lists, hasAccess: true, groupsMade: 0 }
 }
+
+/** Whether the key has higher limits: "New keys have a one-week grace period with higher rate limits." */
+export function isInGrace({ createdAt }: Key, now: number): boolean {
+  return now - createdAt < WEEK
+}
+
+const INVISIBLE = /[\u00ad\u200b-\u200f\u2060\ufeff]/
 
 /** Whether every service must take it for a hostname, or none, or each as it likes. */
 function isHostname(text: string, { hostnames }: Profile): boolean {
   let name = text
   if (/[^\x20-\x7e]/.test(name)) {
     const ascii = domainToASCII(name)
-    if (hostnames.unicode === 'refused' || ascii === '') return false
+    if (hostnames.unicode === 'refused' || ascii === '' || INVISIBLE.test(name)) return false
     name = ascii
-  }
+  } else if (hostnames.unicode === 'punycode' && /(^|\.)xn--/i.test(name) && domainToASCII(name) === '') return false
   if (name.endsWith('.')) {
     if (!hostnames.trailingDot) return false
     name = name.slice(0, -1)
@@ -129,13 +158,13 @@ function ordered<T>(items: readonly T[], order: ListOrder, nameOf: (item: T) => 
 }
 
 export class IndependentService {
-  readonly account: Account
+  account: Account
   readonly profile: Profile
   readonly departure: Partial<Departure>
   private readonly sameness: (name: string) => string
-  private readonly charged = new Map<string, number[]>()
   private requests = 0
-  private groupsMade = 0
+  /** What became of the last request, if nothing else answered. */
+  outcome: Outcome = { kind: 'crash' }
 
   constructor(profile: Profile, departure: Partial<Departure> = {}, account = emptyAccount()) {
     this.profile = profile
@@ -149,6 +178,7 @@ export class IndependentService {
     const asked = this.read(request, now)
     const { outcome, bucket } = this.decide(asked)
     if (bucket !== undefined && this.isCharged(asked, outcome)) this.charge(bucket, now)
+    if (outcome.kind === 'lost') return { status: 0, headers: [], body: new Uint8Array() }
     const response = this.reply(asked, outcome, bucket)
     return this.departure.sends?.(response, asked, this.requests) ?? response
   }
@@ -172,56 +202,83 @@ export class IndependentService {
   }
 
   private decide(asked: Asked): { outcome: Outcome; bucket: Bucket | undefined } {
-    const { departure, profile } = this
     const bucket = this.bucketOf(asked)
-    if (departure.crashes?.(asked)) return { outcome: { kind: 'crash' }, bucket }
+    const { outcome, strike } = this.work(asked, bucket)
+    this.outcome = outcome
+    if (strike === undefined) return { outcome, bucket }
+    const { code, status } = strike
+    if (code === 'crash') return { outcome: { kind: 'crash' }, bucket }
+    if (code === 'lost') return { outcome: { kind: 'lost' }, bucket }
+    return { outcome: { kind: 'refused', code, status, check: 'fault' }, bucket }
+  }
+
+  private work(asked: Asked, bucket: Bucket | undefined): { outcome: Outcome; strike?: Strike | undefined } {
+    const { departure, profile } = this
+    let strike: Strike | undefined
+    if (departure.crashes?.(asked)) return { outcome: { kind: 'crash' } }
     for (const check of profile.checks) {
       if (departure.skips?.(check, asked)) continue
+      if (check === 'fault') {
+        strike = departure.strikes?.(asked)
+        if (strike?.isAfter === false) return { outcome: { kind: 'crash' }, strike }
+        continue
+      }
       const code = this.refusal(check, asked, bucket)
       if (code === undefined) continue
       const refused = asked.fields === undefined ? undefined : departure.afterRefusal
       refused?.(asked, code, this.makeGroup)
-      return { outcome: { kind: 'refused', code, check }, bucket }
+      return { outcome: { kind: 'refused', code, check }, strike }
     }
     const extra = departure.refuses?.(asked)
-    if (extra !== undefined) return { outcome: { kind: 'refused', code: extra, check: 'object' }, bucket }
+    if (extra !== undefined) return { outcome: { kind: 'refused', code: extra, check: 'object' } }
     const before = structuredClone(this.account)
     const data = this.perform(asked)
     departure.afterwards?.(asked, before)
-    return { outcome: { kind: 'done', data: departure.data ? departure.data(data, asked, before) : data }, bucket }
+    return { outcome: { kind: 'done', data: departure.data ? departure.data(data, asked, before) : data }, strike }
   }
 
   // Quotas
 
-  private hasGoodKey({ request, account, profile }: Asked): boolean {
+  private hasGoodKey({ request, account }: Asked): boolean {
     const header = request.headers.authorization ?? ''
-    if (this.departure.goodKey?.(header, account.keys)) return true
-    const scheme = profile.scheme === 'exact' ? /^Bearer (\S+)$/ : /^Bearer +(\S+)$/i
-    return account.keys.includes(scheme.exec(header)?.[1] ?? '')
+    const secrets = account.keys.map(({ secret }) => secret)
+    return this.departure.goodKey?.(header, secrets) || this.keyOf(header)?.disabled === false
+  }
+
+  /** The key of the account that a value of Authorization presents. */
+  keyOf(header: string): Key | undefined {
+    const scheme = this.profile.scheme === 'exact' ? /^Bearer (\S+)$/ : /^Bearer +(\S+)$/i
+    const presented = scheme.exec(header)?.[1]
+    return this.account.keys.find(({ secret }) => secret === presented)
   }
 
   private bucketOf(asked: Asked): Bucket | undefined {
     const { profile, departure } = this
-    const { path, account, now } = asked
+    const { path, now, request } = asked
     if (path === undefined) return undefined
     if (!this.hasGoodKey(asked) && !departure.skips?.('key', asked)) {
       const limit = profile.quota.anonymous
       return limit === undefined ? undefined : { name: `nobody ${path}`, limit }
     }
-    const owner =
-      profile.quota.per === 'account' ? 'account' : (asked.request.headers.authorization?.split(' ').at(-1) ?? '')
-    const limit = departure.limits?.[path] ?? LIMITS[path]
-    const inGrace = now < account.graceEnds && departure.graceIgnored !== true
-    return {
-      name: `${owner} ${departure.counts?.(asked) ?? path}`,
-      limit: inGrace ? limit * profile.quota.graceFactor : limit,
-    }
+    const header = request.headers.authorization ?? ''
+    const secret = header.split(' ').at(-1) ?? ''
+    const key = this.keyOf(header) ?? { secret, createdAt: 0, disabled: false }
+    const bucket = this.quotaOf(key, path, now)
+    return departure.counts === undefined ? bucket : { ...bucket, name: `${secret} ${departure.counts(asked)}` }
+  }
+
+  /** What the requests of a key to a path are counted together for. */
+  quotaOf(key: Key, path: Path, now: number): Bucket {
+    const { per, graceFactor } = this.profile.quota
+    const limit = this.departure.limits?.[path] ?? LIMITS[path]
+    const inGrace = isInGrace(key, now) && this.departure.graceIgnored !== true
+    return { name: `${per === 'account' ? '' : key.secret} ${path}`, limit: inGrace ? limit * graceFactor : limit }
   }
 
   /** The instants of the requests that count now, and when that changes. */
-  private used(bucket: Bucket, now: number): { used: number; resets: number } {
+  used(bucket: Pick<Bucket, 'name'>, now: number): { used: number; resets: number } {
     const window = HOUR * (this.departure.hours ?? 1)
-    const stamps = this.charged.get(bucket.name) ?? []
+    const stamps = this.account.charged.get(bucket.name) ?? []
     const kind = this.profile.quota.window
     if (kind === 'sliding') {
       const recent = stamps.filter((stamp) => stamp > now - window)
@@ -234,18 +291,26 @@ export class IndependentService {
       for (const stamp of stamps) if (opened === undefined || stamp >= opened + window) opened = stamp
       if (opened !== undefined && now < opened + window) start = opened
     }
-    return { used: stamps.filter((stamp) => stamp >= start).length, resets: start + window }
+    const isIn = (stamp: number) => stamp >= start && stamp < start + window
+    return { used: stamps.filter(isIn).length, resets: start + window }
   }
 
   private charge(bucket: Bucket, now: number) {
-    const stamps = this.charged.get(bucket.name) ?? []
-    stamps.push(now)
-    this.charged.set(bucket.name, stamps)
+    const { charged } = this.account
+    if (this.profile.quota.window === 'aligned' && this.used(bucket, now).used === 0) this.forgetOtherWindows(now)
+    charged.set(bucket.name, [...(charged.get(bucket.name) ?? []), now])
+  }
+
+  /** With the first request of an hour, what was counted in others is forgotten, also in those to come. */
+  private forgetOtherWindows(now: number) {
+    const { charged } = this.account
+    for (const name of charged.keys()) if (this.used({ name }, now).used === 0) charged.delete(name)
   }
 
   private isCharged(asked: Asked, outcome: Outcome): boolean {
     const { charges } = this.profile.quota
-    if (outcome.kind !== 'refused') return true
+    if (outcome.kind !== 'refused' || outcome.check === 'fault') return true
+    if (outcome.check === 'plan') return false
     if (outcome.code === 'rate_limited') return charges.limited
     if (asked.call === undefined) return charges.unrouted
     return outcome.code === 'unauthorized' || charges.refusals
@@ -259,6 +324,8 @@ export class IndependentService {
         return asked.call === undefined ? 'not_found' : undefined
       case 'key':
         return this.hasGoodKey(asked) ? undefined : 'unauthorized'
+      case 'plan':
+        return asked.account.hasAccess ? undefined : 'unauthorized'
       case 'limit':
         if (bucket === undefined) return undefined
         return this.used(bucket, asked.now).used >= bucket.limit ? 'rate_limited' : undefined
@@ -363,7 +430,8 @@ export class IndependentService {
         if (isRemoval) return given.every(validity) ? undefined : refused(codes.invalidRemoval)
         return members.every(validity) ? undefined : codes.invalidMember
       case 'duplicates':
-        return isAddition && new Set(given.map(this.sameness)).size < given.length ? codes.duplicates : undefined
+        if ((!isAddition && !isRemoval) || this.distinct(given).length === given.length) return undefined
+        return isAddition ? codes.duplicates : refused(codes.repeatedRemoval)
       case 'already monitored':
         return isAddition && given.some(isMonitored) ? refused(codes.alreadyMonitored) : undefined
       case 'unmonitored removal':
@@ -375,9 +443,10 @@ export class IndependentService {
         const { names } = this.profile
         const name = names.trimmed ? fields.name.trim() : fields.name
         const length = names.length === 'code points' ? [...name].length : name.length
-        const hasControl = /\p{Cc}/u.test(name)
+        const isBlank = names.refuses.blank && /^[\s\u200b]+$/.test(name)
+        const isStrange = isBlank || names.refuses.characters?.test(name)
         const longest = this.departure.longestName ?? 100
-        return length < 1 || length > longest || (hasControl && !names.controls) ? 'invalid_name' : undefined
+        return length < 1 || length > longest || isStrange ? 'invalid_name' : undefined
       }
       case 'duplicate name': {
         const { name } = fields
@@ -402,14 +471,14 @@ export class IndependentService {
   private isInUse(name: string): boolean {
     const { account, profile } = this
     const isIt = (each: string) => this.sameness(each) === this.sameness(name)
-    if ([...account.inUse].some(isIt)) return true
+    if ([...account.inUse.keys()].some(isIt)) return true
     return profile.removal === 'refused for members' && account.groups.some((group) => group.domains.some(isIt))
   }
 
   private isSameName(one: string, other: string): boolean {
     const { fold, trimmed } = this.profile.names
     const folded = (name: string) => {
-      const text = trimmed ? name.trim() : name
+      const text = (trimmed ? name.trim() : name).normalize('NFC')
       return fold === 'lower' ? text.toLowerCase() : text.toUpperCase().toLowerCase()
     }
     return this.departure.sameName?.(one, other) ?? folded(one) === folded(other)
@@ -517,7 +586,7 @@ export class IndependentService {
   }
 
   readonly makeGroup = (name: string, domains: string[]): Group => {
-    this.groupsMade += 1
+    this.account.groupsMade += 1
     const group = { id: this.newId(), name: this.storedName(name), domains }
     this.account.groups.push(group)
     return group
@@ -528,12 +597,13 @@ export class IndependentService {
   }
 
   private newId(): string {
-    const drawn = hash(`group ${this.groupsMade} of ${this.profile.name}`)
+    const { groupsMade } = this.account
+    const drawn = hash(`group ${groupsMade} of ${this.profile.name}`)
     switch (this.profile.ids) {
       case 'letters':
         return drawn.toString(36).padStart(8, 'x')
       case 'number':
-        return String(1000 + this.groupsMade)
+        return String(1000 + groupsMade)
       case 'uuid':
         return uuid(drawn)
       case 'prefixed':
@@ -607,23 +677,26 @@ export class IndependentService {
       const status = asked.call === undefined ? 200 : profile.successes[asked.call]
       return this.send(asked, status, envelope, this.quotaHeaders('success', bucket, asked))
     }
-    const { code, check } = outcome
+    if (outcome.kind === 'lost') throw new Error('Nobody answers.')
+    const { code, check, status } = outcome
     const error: Record<string, string> = {
       code: departure.code?.(code, asked) ?? code,
       message: this.refusalText(code, asked),
     }
     const isUnrouted = check === 'route'
     const unroutedStatus = asked.path === undefined ? profile.unknownPath : profile.unknownMethod
+    const usualStatus = check === 'plan' ? profile.planStatus : profile.statuses[code]
     const kinds = { unauthorized: 'unauthorized', rate_limited: 'limited' } as const
     const kind = isUnrouted ? 'unrouted' : code in kinds ? kinds[code as keyof typeof kinds] : 'refusal'
-    const headers = this.quotaHeaders(kind, bucket, asked)
+    const isSpent = check === 'fault' && code === 'rate_limited'
+    const headers = this.quotaHeaders(kind, bucket, asked, isSpent)
     if (profile.wire.challenge && code === 'unauthorized') headers.push(['WWW-Authenticate', 'Bearer'])
     if (profile.quota.retryAfter && code === 'rate_limited' && bucket !== undefined) {
       headers.push(['Retry-After', String(Math.ceil((this.used(bucket, asked.now).resets - asked.now) / 1000))])
     }
     return this.send(
       asked,
-      isUnrouted ? unroutedStatus : profile.statuses[code],
+      isUnrouted ? unroutedStatus : (status ?? usualStatus),
       this.envelope(false, { error }),
       headers,
     )
@@ -637,18 +710,20 @@ export class IndependentService {
     kind: Profile['quota']['headersOn'][number],
     bucket: Bucket | undefined,
     { now, path }: Asked,
+    isSpent = false,
   ): [string, string][] {
     const { quota } = this.profile
     if (bucket === undefined || path === undefined || !quota.headersOn.includes(kind)) return []
     const { used, resets } = this.used(bucket, now)
     const seconds = quota.reset === 'instant' ? Math.ceil(resets / 1000) : Math.ceil((resets - now) / 1000)
-    const real = { limit: bucket.limit, remaining: Math.max(0, bucket.limit - used), reset: seconds }
-    const { limit, remaining, reset } = this.departure.shows?.(real, path) ?? real
+    const remaining = isSpent ? 0 : Math.max(0, bucket.limit - used)
+    const real = { limit: bucket.limit, remaining, reset: seconds }
+    const shown = this.departure.shows?.(real, path) ?? real
     const named = (name: string) => (quota.lowerCaseHeaders ? name.toLowerCase() : name)
     return [
-      [named('X-RateLimit-Limit'), String(limit)],
-      [named('X-RateLimit-Remaining'), String(remaining)],
-      [named('X-RateLimit-Reset'), String(reset)],
+      [named('X-RateLimit-Limit'), String(shown.limit)],
+      [named('X-RateLimit-Remaining'), String(shown.remaining)],
+      [named('X-RateLimit-Reset'), String(shown.reset)],
     ]
   }
 
@@ -697,7 +772,11 @@ export class IndependentService {
   }
 }
 
-type Outcome = { kind: 'done'; data: unknown } | { kind: 'refused'; code: Code; check: Check } | { kind: 'crash' }
+export type Outcome =
+  | { kind: 'done'; data: unknown }
+  | { kind: 'refused'; code: Code; check: Check; status?: number | undefined }
+  | { kind: 'crash' }
+  | { kind: 'lost' }
 
 export interface Envelope {
   success: boolean
@@ -709,7 +788,7 @@ const NOT_JSON = Symbol('not JSON')
 
 function readJson(body: Uint8Array): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body))
   } catch {
     return NOT_JSON
   }

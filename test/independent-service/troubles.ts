@@ -91,7 +91,7 @@ export const CIRCUMSTANCES: readonly Circumstance[] = [
   {
     what: 'the grace week of the key ends',
     prepare(account) {
-      account.graceEnds = BEGIN + 15_000
+      for (const key of account.keys) key.createdAt = BEGIN + 15_000 - 7 * 24 * HOUR
     },
   },
   { what: 'the figures are refreshed at midnight', begin: Date.parse('2026-01-29T23:59:52Z') },

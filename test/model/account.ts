@@ -1,63 +1,26 @@
-import { expect } from 'vitest'
-import { type Fixture, type FixtureDomain, fixtureOf } from './fixtures.ts'
-import { type AccountOfPool, BEGINNING, keptForm, secretOf } from './pool.ts'
+import { hash } from 'node:crypto'
+import type { FaultRule } from '../../src/domain/faults.ts'
+import type { Fixture } from '../../src/domain/fixture.ts'
+import type { Check, Profile } from '../independent-service/profile.ts'
+import {
+  type Account,
+  type Asked,
+  emptyAccount,
+  IndependentService,
+  type Key,
+  type Outcome,
+  PATHS,
+  type Strike,
+} from '../independent-service/service.ts'
+import { stateOf, strikeOf } from './faults.ts'
 
-export interface Group {
-  id: string
-  name: string
-  domains: readonly string[]
-}
+export const HOUR = 3_600_000
+export const DAY = 24 * HOUR
 
-export interface Domain {
-  addedAt: number
-  /** Monitoring features that use it. */
-  features: readonly string[]
-  /** Fixed fields of its record. */
-  pin?: Pin
-  /** What was said about the domain itself. It stays when the domain is removed. */
-  nature?: Nature
-}
-
-export interface Nature {
-  profile?: string
-  /** The day on which the story of the profile began, as an instant. */
-  since?: string
-  /** Tags that it publishes. */
-  policy?: Pin
-}
-
-export type Pin = Readonly<Record<string, unknown>>
-
-export interface Key {
-  id: string
-  label: string | null
-  createdAt: number
-  disabled: boolean
-}
-
-export interface Fault {
-  /** Empty until the service told. */
-  id: string
-  createdAt: number
-  rule: FaultRule
-  matched: number
-  hits: number
-}
-
-export interface FaultRule {
-  match?: { operation?: string; method?: string; path?: string; key?: string }
-  skip?: number
-  times?: number
-  phase?: 'before' | 'after'
-  respond: { error: string; status?: number }
-  expires_after?: string
-}
-
-/** What an account was made of. */
+/** What an account is made of, now and at each reset. */
 export interface Origin {
   fixture: Fixture
-  /** Of a ready-made fixture. */
-  name: string | null
+  plan?: string
   seed?: number
   now?: string
   frozen?: boolean
@@ -65,199 +28,244 @@ export interface Origin {
   key: string
 }
 
-/** All that a snapshot keeps. */
-export interface Contents {
+export interface Fault {
+  id: string
+  createdAt: number
+  rule: FaultRule
+  matched: number
+  hits: number
+}
+
+/** All that a snapshot keeps and a rewind brings back. */
+export interface Life {
   origin: Origin
   plan: string
   seed: number
   createdAt: number
   clock: { ahead: number } | { frozenAt: number }
-  /** By the value of the header Authorization. */
-  keys: Map<string, Key>
-  /** By the same and path. */
-  windows: Map<string, { hour: number; used: number }>
-  domains: Map<string, Domain>
-  /** The natures of domains that were removed. */
-  former: Map<string, Nature>
-  /** Another one whenever the answer of GET /dmarc may be another one. */
-  version: number
-  groups: Group[]
-  groupsCreated: number
-  keysCreated: number
+  account: Account
   faults: Fault[]
 }
 
-const DAY = 86_400_000
-let versions = 0
-
-/** A number for a state of domains that there was not before. */
-export function nextVersion(): number {
-  versions += 1
-  return versions
+/** A life at a moment, and what was exported of it then, in which is also what the model knows nothing of. */
+export interface Kept {
+  life: Life
+  at: number
+  exported?: string
 }
 
-/** One account as the specification has it. */
-export class Account {
+/** A request that the account has a record of. */
+interface Entry {
+  id: string
+  /** Absent if nobody knows in which order it came. */
+  before: Kept | undefined
+}
+
+/** An account of the stand-in: the independent service, and around it what the control plane can change. */
+export class Held {
   readonly id: string
-  contents: Contents
-  readonly snapshots = new Map<string, { takenAt: number; contents: Contents }>()
-  /** Ids of groups, of which some are no more. */
-  readonly knownIds = new Set<string>()
-  /** The last state that was exported. */
-  exported: Fixture | undefined
-  /** How often it began. */
-  beginnings = 1
-  /** How many requests were made with its keys since it began. */
-  requests = 0
+  readonly service: IndependentService
+  readonly snapshots = new Map<string, Kept>()
+  entries: Entry[] = []
+  /** How often an operation gave an answer that was the service's own, as in the coverage. */
+  shown = new Map<string, number>()
+  readonly requestIds = new Set<string>()
+  /** Ids of groups since its beginning, of which some are no more. */
+  readonly groupIds = new Set<string>()
+  /** What answered the last request in the place of the service. */
+  strike: Strike | undefined
+  #life: Life
 
-  constructor(id: string, pool: AccountOfPool) {
+  constructor(id: string, profile: Profile, life: Life) {
     this.id = id
-    const { seed, ahead, keys } = pool
-    const beginning = ahead === 0 ? {} : { now: instant(BEGINNING + ahead) }
-    const key = secretOf(keys[0].name)
-    this.contents = beginAnew({ fixture: fixtureOf(pool), name: null, seed, key, ...beginning }, BEGINNING)
+    this.#life = life
+    const strikes = (asked: Asked) => {
+      this.strike = strikeOf(this.life, asked)
+      return this.strike
+    }
+    this.service = new IndependentService(profile, { strikes }, life.account)
   }
 
-  get hasAccess(): boolean {
-    return this.contents.plan !== 'below-stone'
+  get life(): Life {
+    return this.#life
   }
 
-  get keys(): Contents['keys'] {
-    return this.contents.keys
+  set life(life: Life) {
+    this.#life = life
+    this.service.account = life.account
   }
 
-  get domains(): Contents['domains'] {
-    return this.contents.domains
-  }
-
-  get groups(): Group[] {
-    return this.contents.groups
-  }
-
-  get formerIds(): string[] {
-    return [...this.knownIds].filter((id) => this.groups.every((group) => group.id !== id))
-  }
-
-  get frozen(): boolean {
-    return 'frozenAt' in this.contents.clock
+  get account(): Account {
+    return this.#life.account
   }
 
   /** What the account's clock shows while the machine's shows `machine`. */
   clock(machine: number): number {
-    const { clock } = this.contents
+    const { clock } = this.#life
     return 'frozenAt' in clock ? clock.frozenAt : machine + clock.ahead
   }
 
-  setClock(now: number, frozen: boolean, machine: number): void {
-    this.contents.clock = frozen ? { frozenAt: now } : { ahead: now - machine }
+  get isFrozen(): boolean {
+    return 'frozenAt' in this.#life.clock
   }
 
-  /** Gives a group that was created the id that the service chose: always another one, and the same once more. */
-  nameGroup(group: Group, id: string, chosen: Map<string, string[]>): void {
-    const source = `${this.id} ${this.contents.seed}`
-    const ids = chosen.get(source) ?? []
-    chosen.set(source, ids)
-    const ordinal = this.contents.groupsCreated++
-    expect(id).toMatch(/^[0-9A-Za-z]{8}$/)
-    ids[ordinal] ??= id
-    expect(ids[ordinal], `The id of group ${ordinal} of ${source}`).toBe(id)
-    const others = [...chosen].flatMap(([other, given]) => (other === source ? [] : given))
-    expect(others, 'Another account or seed gives the id').not.toContain(id)
-    expect(ids.indexOf(id), `The id ${id} was used before`).toBe(ordinal)
-    group.id = id
-    this.knownIds.add(id)
+  setClock(now: number, isFrozen: boolean, machine: number): void {
+    this.#life.clock = isFrozen ? { frozenAt: now } : { ahead: now - machine }
+  }
+
+  keep(machine: number): Kept {
+    return { life: structuredClone(this.#life), at: this.clock(machine) }
+  }
+
+  bringBack({ life, at }: Kept, machine: number): void {
+    this.life = structuredClone(life)
+    this.setClock(at, this.isFrozen, machine)
+    this.groupIds.clear()
+  }
+
+  begin(origin: Origin, machine: number): void {
+    this.life = lifeFrom(origin, machine)
+    this.entries = []
+    this.shown.clear()
+    this.requestIds.clear()
+    this.groupIds.clear()
+  }
+
+  /** "Keys, quotas and faults stay; keys with a secret in the fixture join them." */
+  enter(fixture: Fixture, machine: number): void {
+    const { life } = this
+    const now = fixture.clock === undefined ? this.clock(machine) : Date.parse(fixture.clock.now)
+    const known = life.account.keys.map(({ secret }) => secret)
+    const keys = [...life.account.keys, ...keysOf(fixture, now).filter(({ secret }) => !known.includes(secret))]
+    const { plan = life.plan, seed = life.seed } = fixture
+    const { charged } = life.account
+    const account = { ...accountFrom(fixture, now), keys, charged, hasAccess: plan !== 'below-stone' }
+    this.life = { ...life, plan, seed, account }
+    this.setClock(now, fixture.clock?.frozen ?? this.isFrozen, machine)
+    this.groupIds.clear()
+  }
+
+  setPlan(plan: string): void {
+    this.#life.plan = plan
+    this.account.hasAccess = plan !== 'below-stone'
+  }
+
+  /** What the control plane says of the account, apart from what the model knows nothing of. */
+  describe(machine: number) {
+    const { account, plan, seed, createdAt, faults } = this.life
+    const now = this.clock(machine)
+    return {
+      account: {
+        ...{ id: this.id, plan, seed, created_at: instant(createdAt), now: instant(now), frozen: this.isFrozen },
+        ...{ domains: account.domains.length, groups: account.groups.length, keys: account.keys.length },
+        ...{ faults: faults.length, snapshots: this.snapshots.size },
+      },
+      state: stateIn({
+        ...{ plan, seed, clock: { now: instant(now), frozen: this.isFrozen } },
+        domains: account.domains.map((name) => ({
+          name,
+          added_at: instant(account.addedAt.get(name) ?? 0),
+          features: account.inUse.get(name) ?? [],
+        })),
+        groups: account.groups,
+        groups_created: account.groupsMade,
+      }),
+      keys: account.keys.map(({ secret, label = null, createdAt: created, disabled }) => {
+        return { id: idOf(secret), label, created_at: instant(created), disabled, in_grace: now - created < 7 * DAY }
+      }),
+      quotas: account.keys.flatMap((key) => PATHS.map((path) => this.#quotaOf(key, path, now))),
+      faults: faults.map((fault) => {
+        const { id, createdAt: created, rule, matched, hits } = fault
+        const phase = rule.phase ?? 'before'
+        return { id, created_at: instant(created), phase, matched, hits, state: stateOf(fault, now), rule }
+      }),
+      snapshots: [...this.snapshots].map(([name, { life, at }]) => {
+        const { domains, groups } = life.account
+        return { name, taken_at: instant(at), domains: domains.length, groups: groups.length }
+      }),
+    }
+  }
+
+  #quotaOf(key: Key, path: (typeof PATHS)[number], now: number) {
+    const bucket = this.service.quotaOf(key, path, now)
+    const { used, resets } = this.service.used(bucket, now)
+    const remaining = Math.max(0, bucket.limit - used)
+    return { key: idOf(key.secret), bucket: path.slice(1), limit: bucket.limit, remaining, resets_at: instant(resets) }
+  }
+
+  /** Whether a rule may strike: then it matters which of several requests comes first. */
+  isUnderFaults(machine: number): boolean {
+    return this.life.faults.some((fault) => stateOf(fault, this.clock(machine)) === 'active')
   }
 }
 
-/** The contents of an account that begins. */
-export function beginAnew(origin: Origin, machine: number): Contents {
-  const { fixture } = origin
+/** Refusals that depend on the caller or the state; and of repeats, of which the schema of the document says nothing. */
+const NOT_FORBIDDEN: readonly Check[] = [
+  ...(['key', 'plan', 'limit', 'unknown id', 'already monitored', 'unmonitored removal', 'in use'] as const),
+  ...(['members', 'duplicate name', 'duplicates', 'member duplicates'] as const),
+]
+
+/** Whether the document forbids a request whatever the account holds. */
+export function isForbidden(outcome: Outcome): boolean {
+  return outcome.kind === 'refused' && !NOT_FORBIDDEN.includes(outcome.check)
+}
+
+export function lifeFrom(origin: Origin, machine: number): Life {
+  const { fixture, seed = 42, key } = origin
   const start = origin.now ?? fixture.clock?.now
   const now = start === undefined ? machine : Date.parse(start)
-  const frozen = origin.frozen ?? fixture.clock?.frozen ?? false
-  const own = { id: idOf(origin.key), label: null, createdAt: now - 30 * DAY, disabled: false }
-  const later = [...keysOf(fixture, now)].filter(([key]) => key !== `Bearer ${origin.key}`)
+  const isFrozen = origin.frozen ?? fixture.clock?.frozen ?? false
+  const own = { secret: key, createdAt: now - 30 * DAY, disabled: false }
+  const keys = [own, ...keysOf(fixture, now).filter(({ secret }) => secret !== key)]
+  const plan = origin.plan ?? fixture.plan ?? 'stone'
   return {
-    origin,
-    plan: fixture.plan ?? 'stone',
-    seed: origin.seed ?? fixture.seed ?? 42,
-    createdAt: now,
-    clock: frozen ? { frozenAt: now } : { ahead: now - machine },
-    keys: new Map([[`Bearer ${origin.key}`, own], ...later]),
-    windows: new Map(),
-    ...monitored(fixture, now),
-    keysCreated: 0,
+    ...{ origin, plan, seed, createdAt: now, clock: isFrozen ? { frozenAt: now } : { ahead: now - machine } },
+    account: { ...accountFrom(fixture, now), keys, hasAccess: plan !== 'below-stone' },
     faults: [],
   }
 }
 
-/** The keys of a fixture that somebody can present. */
-export function keysOf({ keys = [] }: Fixture, now: number): Map<string, Key> {
-  return new Map(
-    keys.flatMap(({ key, label = null, created_at = 'P30D', disabled = false }) =>
-      key === undefined
-        ? []
-        : [[`Bearer ${key}`, { id: idOf(key), label, createdAt: moment(created_at, now), disabled }] as const],
-    ),
+function keysOf({ keys = [] }: Fixture, now: number): Key[] {
+  return keys.flatMap(({ key, label, created_at = 'P30D', disabled = false }) =>
+    key === undefined ? [] : [{ secret: key, createdAt: moment(created_at, now), disabled, ...(label && { label }) }],
   )
 }
 
 /** What a fixture says of domains and groups. The ids of its groups are open unless it has them. */
-export function monitored(
-  { domains = [], former_domains = [], groups = [], groups_created = 0 }: Fixture,
-  now: number,
-): Pick<Contents, 'domains' | 'former' | 'groups' | 'groupsCreated' | 'version'> {
-  return {
-    domains: new Map(
-      domains.map((domain) => {
-        const { name, added_at = 'P400D', features = [], record, ...rest } = asObject(domain)
-        const nature = natureOf(rest, now)
-        const added = { addedAt: moment(added_at, now), features }
-        return [String(keptForm(name)), { ...added, ...(record && { pin: record }), ...(nature && { nature }) }]
-      }),
-    ),
-    former: new Map(
-      former_domains.flatMap(({ name, ...rest }) => {
-        const nature = natureOf(rest, now)
-        return nature === undefined ? [] : [[String(keptForm(name)), nature] as const]
-      }),
-    ),
-    groups: groups.map(({ id = '', name, domains: members = [] }) => {
-      return { id, name, domains: [...new Set(members.map((member) => String(keptForm(member))))] }
-    }),
-    groupsCreated: groups_created,
-    version: nextVersion(),
+function accountFrom({ domains = [], groups = [], groups_created = 0 }: Fixture, now: number): Account {
+  const account = emptyAccount([])
+  account.groupsMade = Math.max(groups_created, groups.filter(({ id }) => id === undefined).length)
+  for (const domain of domains) {
+    const { name, added_at = 'P400D', features = [] } = typeof domain === 'string' ? { name: domain } : domain
+    const kept = keptForm(name)
+    account.domains.push(kept)
+    account.addedAt.set(kept, moment(added_at, now))
+    if (features.length > 0) account.inUse.set(kept, [...features])
   }
-}
-
-function asObject(domain: string | FixtureDomain): FixtureDomain {
-  return typeof domain === 'string' ? { name: domain } : domain
-}
-
-function natureOf({ profile, since, policy }: Omit<FixtureDomain, 'name'>, now: number): Nature | undefined {
-  const nature = {
-    ...(profile !== undefined && { profile, since: beginning(profile, now) }),
-    ...(since !== undefined && { since: instant(startOfDay(moment(since, now))) }),
-    ...(policy !== undefined && { policy }),
+  for (const { id = '', name, domains: members = [] } of groups) {
+    account.groups.push({ id, name, domains: [...new Set(members.map(keptForm))] })
   }
-  return Object.keys(nature).length === 0 ? undefined : nature
+  return account
 }
 
-/** How many days before it is chosen the story of a profile began. */
-const AGES: Readonly<Record<string, number>> = { 'rolling-out': 30, 'new-esp': 10, spoofed: 7, new: 5 }
-
-/** "When the story of its profile began; by default some days ago." */
-export function beginning(profile: string, now: number): string {
-  return instant(startOfDay(now) - (AGES[profile] ?? 0) * DAY)
+/** Of the few names in fixtures of the model. */
+function keptForm(name: string): string {
+  return name === 'faß.example' ? 'xn--fa-hia.example' : name.toLowerCase().replace(/\.$/, '')
 }
 
-function startOfDay(time: number): number {
-  return Math.floor(time / DAY) * DAY
+/** The part of an exported state that the model knows. */
+export function stateIn({ plan, seed, clock, domains = [], groups = [], groups_created }: Fixture): Fixture {
+  const known = domains.map((domain) => {
+    const { name, added_at, features = [] } = typeof domain === 'string' ? { name: domain } : domain
+    return { name, added_at, features }
+  })
+  const shown = groups.map(({ id, name, domains: members }) => ({ id, name, domains: members }))
+  return { plan, seed, clock, domains: known, groups: shown, groups_created } as Fixture
 }
 
-/** The part of a key that is safe to show. */
+/** The part of a key that is safe to show; of the name of a sandbox, its hash. */
 export function idOf(secret: string): string {
-  return secret.slice(0, 'key_00000000'.length)
+  return secret.startsWith('key_') ? secret.slice(0, 12) : `key_${hash('sha256', secret).slice(0, 8)}`
 }
 
 export function instant(milliseconds: number): string {

@@ -1,124 +1,99 @@
 import fc, { type Arbitrary, type AsyncCommand } from 'fast-check'
 import { expect } from 'vitest'
-import { carryOut, controlling } from './admin-commands.ts'
-import { type Real, send } from './exchange.ts'
-import type { Model } from './model.ts'
-import { GRACE_END } from './pool.ts'
+import { weighted } from '../support/weighted.ts'
+import { DAY, HOUR } from './account.ts'
+import { controlCommands } from './control-commands.ts'
+import type { Event } from './places.ts'
+import { BEGINNING } from './pool.ts'
 import { describeRequest, type PlannedRequest, plannedReading, plannedRequest, readingOf } from './requests.ts'
+import type { Run } from './run.ts'
+import type { World } from './world.ts'
 
-type Command = AsyncCommand<Model, Real>
-type WeightedCommand = { arbitrary: Arbitrary<Command>; weight: number }
+export type Command = AsyncCommand<World, Run>
 
-/** Commands in the proportions in which they are worth sending; those of `more` are rare. */
-export function allCommands(more: readonly WeightedCommand[] = []): Arbitrary<Command>[] {
-  const copies = fc.integer({ min: 2, max: 5 })
-  const usual = fc.oneof(
-    { arbitrary: plannedRequest.map((plan) => sending(plan, 1)), weight: 40 },
-    { arbitrary: fc.tuple(plannedRequest, copies).map(([plan, count]) => sending(plan, count)), weight: 3 },
-    { arbitrary: fc.tuple(plannedReading, fc.nat(2)).map(([plan, left]) => usingUp(plan, left)), weight: 1 },
-    { arbitrary: fc.constantFrom(...LEAPS).map(passing), weight: 3 },
-    { arbitrary: controlling, weight: 25 },
-    ...more,
-  )
-  return [usual]
+export function command(name: string, run: (run: Run) => Promise<void>): Command {
+  return { check: () => true, run: (_, real) => run(real), toString: () => name }
 }
 
-export function reopening(keeps: { keepsSnapshots: boolean }): Arbitrary<Command> {
-  return fc.constant(null).map(() =>
-    command('(the service is closed and opened again)', async (model, real) => {
-      await real.reopen()
-      model.reopen(keeps)
-      real.reach('the service was opened again')
-    }),
+/** Commands in the proportions in which they are worth sending. */
+export function allCommands(events: readonly Event[]): Arbitrary<Command> {
+  const copies = fc.integer({ min: 2, max: 4 })
+  return weighted<Command>(
+    [40, plannedRequest.map(sending)],
+    [2, fc.tuple(plannedRequest, copies).map(([plan, count]) => sendingAtOnce(plan, count))],
+    [1, fc.tuple(plannedReading, fc.nat(2)).map(([plan, left]) => usingUp(plan, left))],
+    [3, fc.constantFrom(...LEAPS).map(passing)],
+    [30, controlCommands],
+    ...(events.length > 0 ? [[1, fc.constantFrom(...events).map(restarting)] as const] : []),
   )
 }
 
-function command(name: string, run: Command['run']): Command {
-  return { check: () => true, run, toString: () => name }
+function sending(plan: PlannedRequest): Command {
+  return command(describeRequest(plan), async (run) => void (await run.send(plan)))
 }
 
-/**
- * Sends copies of one request at the same time. Whichever order the service takes them in, it must answer what it
- * answers to as many in a row.
- */
-function sending(plan: PlannedRequest, copies: number): Command {
-  const name = `${describeRequest(plan)}${copies > 1 ? ` × ${copies} at once` : ''}`
-  return command(name, async (model, real) => void (await send(plan, copies, model, real)))
+function sendingAtOnce(plan: PlannedRequest, copies: number): Command {
+  return command(`${describeRequest(plan)} × ${copies} at once`, (run) => run.sendTogether(plan, copies))
 }
 
-/** Reads until so many requests are left of the quota. */
+/** Reads until so many requests are left of the quota; not with a young key, which may read very often. */
 function usingUp(plan: PlannedRequest, left: number): Command {
-  return command(`${describeRequest(plan)} until ${left} are left`, async (model, real) => {
-    let [answer] = await send(plan, 1, model, real)
-    // A young key may read so often that it is not worth the time.
-    if ((answer?.quota?.remaining ?? 0) > 100) return
-    while ((answer?.quota?.remaining ?? 0) > left) {
-      const copies = Math.min(10, (answer?.quota?.remaining ?? 0) - left)
-      answer = (await send(plan, copies, model, real)).at(-1)
+  return command(`${describeRequest(plan)} until ${left} are left`, async (run) => {
+    for (let sent = 0; sent < 100; sent++) {
+      const { headers } = await run.send(plan)
+      const remaining = Number(headers.find(([name]) => name === 'X-RateLimit-Remaining')?.[1] ?? 0)
+      if (remaining <= left || remaining > 100) return
     }
   })
 }
 
-const SECOND = 1000
-const MINUTE = 60 * SECOND
-const HOUR = 60 * MINUTE
-const DAY = 24 * HOUR
+function restarting(event: Event): Command {
+  return command(event === 'stop' ? '(a stop and a start)' : '(a loss and a start)', (run) => run.restart(event))
+}
 
 interface Leap {
   name: string
   from(now: number): number
 }
 
+/** The end of the grace period of the key `young`. */
+export const GRACE_END = BEGINNING + 45 * 60_000
 const before = (boundary: number, now: number) => Math.max(0, boundary - 1 - now)
 const untilNext = (period: number, now: number) => period - (now % period)
 
 /** Ways for time to pass; most end at, or a millisecond before, a moment at which something changes. */
 const LEAPS: readonly Leap[] = [
   { name: '1 ms', from: () => 1 },
-  { name: '1 s', from: () => SECOND },
-  { name: '1 min', from: () => MINUTE },
+  { name: '1 min', from: () => 60_000 },
   { name: '1 h', from: () => HOUR },
   { name: '8 days', from: () => 8 * DAY },
   { name: 'until the hour', from: (now) => untilNext(HOUR, now) },
   { name: 'until 1 ms before the hour', from: (now) => before(now + untilNext(HOUR, now), now) },
   { name: 'until midnight', from: (now) => untilNext(DAY, now) },
-  { name: 'until 1 min before midnight', from: (now) => Math.max(0, untilNext(DAY, now) - MINUTE) },
   { name: 'until 1 ms before midnight', from: (now) => before(now + untilNext(DAY, now), now) },
   { name: 'until the end of the grace period', from: (now) => Math.max(0, GRACE_END - now) },
   { name: 'until 1 ms before the end of the grace period', from: (now) => before(GRACE_END, now) },
 ]
 
 function passing({ name, from }: Leap): Command {
-  return command(`(time passes: ${name})`, async (model, real) => {
-    const milliseconds = from(model.now)
-    model.now += milliseconds
-    real.advance(milliseconds)
+  return command(`(time passes: ${name})`, async ({ world }) => {
+    if (!world.isStanding) world.now += from(world.now)
   })
 }
 
-/** Reads everything that there is and compares it with the model. */
-export async function readEverything(model: Model, real: Real): Promise<void> {
-  for (const account of model.accounts.values()) {
-    for (const operation of ['getAccount', 'exportState', 'listKeys', 'getQuotas', 'listFaults', 'listSnapshots']) {
-      await carryOut(account, { operation, parameters: {}, body: undefined }, model, real)
-    }
-    for (const bucket of ['dmarc', 'domains', 'domaingroups']) {
-      await carryOut(account, { operation: 'updateQuota', parameters: {}, body: { bucket, remaining: 1 } }, model, real)
-    }
-    await carryOut(account, { operation: 'clearFaults', parameters: {}, body: undefined }, model, real)
-  }
-  for (const authorization of usableKeys(model)) {
-    for (const path of ['/dmarc', '/domains', '/domaingroups']) {
-      const [answer] = await send(readingOf(path, authorization), 1, model, real)
-      expect(answer?.status, `GET ${path}`).toBe(200)
+/** Looks at all that there is, and uses one key of each account. */
+export async function lookAtEverything(run: Run): Promise<void> {
+  const { world } = run
+  await run.lookAround()
+  for (const held of world.accounts.values()) {
+    await run.look(held)
+    await run.control('DELETE', `/accounts/${held.id}/faults`)
+    held.life.faults = []
+    const key = held.account.keys.find(({ disabled }) => !disabled)
+    if (key === undefined || !held.account.hasAccess) continue
+    for (const path of ['/domains', '/dmarc', '/domaingroups']) {
+      const { status } = await run.send(readingOf(path, `Bearer ${key.secret}`))
+      expect([200, 429]).toContain(status)
     }
   }
-}
-
-/** One key of each account that may use the API. */
-function usableKeys(model: Model): string[] {
-  const accounts = [...model.accounts.values()].filter(({ hasAccess }) => hasAccess)
-  return accounts
-    .flatMap(({ keys }) => [...keys].filter(([, { disabled }]) => !disabled).slice(0, 1))
-    .map(([key]) => key)
 }

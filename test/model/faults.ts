@@ -1,16 +1,10 @@
-import type { Account, Fault, FaultRule } from './account.ts'
-import { type Expected, refusal } from './expected.ts'
+import type { FaultRule } from '../../src/domain/faults.ts'
+import type { Code } from '../independent-service/profile.ts'
+import type { Asked, Strike } from '../independent-service/service.ts'
+import { type Fault, idOf, type Life } from './account.ts'
 
-/** A request that was admitted. */
-interface Admitted {
-  /** As it was sent: HEAD is not GET. */
-  method: string
-  path: string
-  /** Id of the key. */
-  key: string
-}
-
-const OPERATIONS: Readonly<Record<string, string>> = {
+/** The operation of a request by its method and path; HEAD asks for what GET does. */
+export const OPERATIONS: Readonly<Record<string, string>> = {
   'GET /dmarc': 'listDmarc',
   'HEAD /dmarc': 'listDmarc',
   'GET /domains': 'listDomains',
@@ -23,13 +17,9 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   'PATCH /domaingroups': 'updateDomainGroup',
   'DELETE /domaingroups': 'deleteDomainGroup',
 }
-const ANY = Object.values(OPERATIONS)
 
-/** Which operations ever answer with a code: "only operations that ever answer it are struck". */
+/** Which operations ever answer with a code; any, where nothing is said. "Only operations that ever answer it are struck." */
 const ANSWERED_BY: Readonly<Record<string, readonly string[]>> = {
-  unauthorized: ANY,
-  rate_limited: ANY,
-  internal_error: ANY,
   not_found: ['listDomainGroups', 'updateDomainGroup', 'deleteDomainGroup'],
   duplicate_name: ['createDomainGroup', 'updateDomainGroup'],
   domain_delete_failed: ['deleteDomains'],
@@ -39,16 +29,20 @@ const ANSWERED_BY: Readonly<Record<string, readonly string[]>> = {
 const LIVES: Readonly<Record<string, number>> = { PT1H: 3_600_000, P1D: 86_400_000 }
 
 /**
- * "The first rule in order of creation that strikes a request is the only one that acts on it"; those before it have
- * counted it.
+ * "The first rule in order of creation that acts on a request is the only one"; those before it have counted it. Called for
+ * a request that was admitted.
  */
-export function strike({ contents }: Account, request: Admitted, now: number): Fault | undefined {
-  for (const fault of contents.faults) {
-    if (stateOf(fault, now) !== 'active' || !isFor(fault.rule, request)) continue
+export function strikeOf({ faults }: Life, { request, path = '/dmarc', now }: Asked): Strike | undefined {
+  const key = idOf(request.headers['authorization']?.slice('Bearer '.length) ?? '')
+  for (const fault of faults) {
+    const { skip = 0, phase = 'before' } = fault.rule
+    if (stateOf(fault, now) !== 'active' || !isFor(fault.rule, request.method, path, key)) continue
     fault.matched += 1
-    if (fault.matched <= (fault.rule.skip ?? 0)) continue
+    if (fault.matched <= skip) continue
     fault.hits += 1
-    return fault
+    const { error, status } = answerOf(fault.rule)
+    const code = error === undefined ? 'lost' : error === 'internal_error' ? 'crash' : (error as Code)
+    return { code, status, isAfter: phase === 'after' }
   }
   return undefined
 }
@@ -59,33 +53,26 @@ export function stateOf({ rule, hits, createdAt }: Fault, now: number): 'active'
   return now - createdAt >= life ? 'expired' : 'active'
 }
 
-function isFor({ match = {}, respond }: FaultRule, { method, path, key }: Admitted): boolean {
+function answerOf({ respond }: FaultRule): { error?: string; status?: number } {
+  return respond !== undefined && 'error' in respond ? respond : {}
+}
+
+function isFor(rule: FaultRule, method: string, path: string, key: string): boolean {
+  const { match = {} } = rule
   const operation = OPERATIONS[`${method} ${path}`] ?? ''
   return (
     (match.operation ?? operation) === operation &&
     (match.method ?? method) === method &&
     (match.path ?? path) === path &&
     (match.key ?? key) === key &&
-    ANSWERED_BY[respond.error]?.includes(operation) === true
+    ANSWERED_BY[answerOf(rule).error ?? '']?.includes(operation) !== false
   )
 }
 
-/** Whether there is a request that the rule could strike. */
+/** Whether there is a request that the rule could act on. */
 export function canStrike(rule: FaultRule): boolean {
   return Object.keys(OPERATIONS).some((request) => {
     const [method = '', path = ''] = request.split(' ')
-    return isFor(rule, { method, path, key: rule.match?.key ?? '' })
+    return isFor(rule, method, path, rule.match?.key ?? '')
   })
-}
-
-/** What a rule answers in the place of the service, which has meant to answer `meant` if it was asked at all. */
-export function inject({ rule }: Fault, meant: Expected | undefined): Expected {
-  const { error, status } = rule.respond
-  const phase = rule.phase ?? 'before'
-  const answer = { ...refusal(error), injected: true, turn: `an injected ${error}, ${phase}` }
-  return {
-    ...answer,
-    ...(status !== undefined && { status }),
-    ...(meant?.created !== undefined && { hidden: meant.created }),
-  }
 }
