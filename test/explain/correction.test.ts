@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { correctRequest } from '../../src/explain/correction.ts'
 import { runAtOnce } from '../../src/ground/work.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
-import { overlayWith } from '../cli/overlays.ts'
 import { ACCOUNT, changeAccount } from '../support/account.ts'
 import { type ObservedService, startObserved } from '../support/observed-service.ts'
+import { writeOverlay } from '../support/overlay-file.ts'
 import { sendPlanned } from '../support/planned-requests.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { AUTHORIZED, codeOf, exchangeAsIs, type Header, JSON_BODY } from '../support/wire.ts'
 import type { SentRequest } from './mutations.ts'
 
@@ -118,7 +119,8 @@ describe('what has to be sent before a correction', () => {
   })
 
   it('is a snapshot where something is removed to make room', async () => {
-    const overlays = [overlayWith("$['x-settings']['group-cap']", { value: 2 })]
+    const action = { target: "$['x-settings']['group-cap']", update: { value: 2 } }
+    const overlays = [writeOverlay(temporaryFolder(), [action])]
     const fixture = { groups: [{ name: 'Corporate' }, { name: 'Sales' }] }
     const { before, changes } = await correct({ fixture, overlays }, 'DELETE', '/domaingroups')
     const [first] = before
