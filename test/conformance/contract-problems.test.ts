@@ -175,53 +175,6 @@ const WRONG: Rows = [
   ],
 ]
 
-const BODY = '/paths/~1domains/post/requestBody'
-const MANY = Array.from({ length: 51 }, (_, index) => `d${index}.example`)
-
-/** Of requests to add domains; the ids go on from the body. */
-const WRONG_ADDITIONS: Rows = [
-  ['no JSON', { sent: '{', status: 400, body: failure('invalid_json') }, { invalid_json: BODY }],
-  ['no body', { sent: '', ...REFUSED }, { absent: BODY }],
-  ['a content coding', { fields: { 'Content-Encoding': 'gzip' }, ...REFUSED }, { coding: BODY }],
-  [
-    'too many domains, also where the service accepts them',
-    { sent: { domains: MANY }, body: added },
-    { 'domains/maxItems': 'schemas/DomainsToAdd/properties/domains/maxItems' },
-  ],
-  [
-    'several mistakes',
-    { sent: { domains: ['no host', 5], more: 1 }, ...REFUSED },
-    {
-      'domains/*/format': 'schemas/Hostname/x-constraints/format',
-      'domains/*/type': 'schemas/Hostname/type',
-      'more/additionalProperties': 'schemas/DomainsToAdd/additionalProperties',
-    },
-  ],
-]
-
-const WRONGLY_ASKED: Rows = [
-  [
-    'an unknown path',
-    { path: '/users', status: 404, body: failure('not_found') },
-    { 'unknown-path/404/request/path': '/paths' },
-  ],
-  [
-    'a wrong method',
-    { method: 'PATCH', path: '/dmarc', status: 405, body: failure('not_found') },
-    { 'dmarc/405/request/method': '/paths/~1dmarc' },
-  ],
-  [
-    'no id',
-    { method: 'DELETE', path: '/domaingroups', status: 400, body: failure('missing_id') },
-    { 'deleteDomainGroup/400/request/query/id/required': '/paths/~1domaingroups/delete/parameters' },
-  ],
-  [
-    'a name that is too long in every unit',
-    { ...CREATE, sent: { name: 'x'.repeat(101) }, status: 400, body: failure('invalid_name') },
-    { 'createDomainGroup/400/request/body/name/maxLength': 'schemas/DomainGroupName/maxLength' },
-  ],
-]
-
 function expectFindings(findings: readonly JudgedDifference[], expected: Expected, prefix = ''): void {
   const found = findings.map(({ id, pointer = '' }) => [
     id.replace(`contract-violation/${prefix}`, ''),
@@ -359,21 +312,14 @@ describe('a response violates the contract by', () => {
   })
 })
 
-describe('a request violates the contract by', () => {
-  const expectAccused = (made: Made, expected: Expected, prefix?: string) => {
-    const findings = find(made)
-    expectFindings(findings, expected, prefix)
-    const answered = made.status === undefined ? 'accepted' : 'refused'
-    for (const { message } of findings) expect(message).toContain(`The service ${answered} it with`)
-  }
-
-  it.each(WRONG_ADDITIONS)('%s', (_, made, expected) => {
-    expectAccused({ ...ADD, ...made }, expected, `addDomains/${made.status ?? 200}/request/body/`)
+// The corpus has what is wrong with requests that the service refuses.
+it('a request violates the contract by too many domains, also where the service accepts them', () => {
+  const many = Array.from({ length: 51 }, (_, index) => `d${index}.example`)
+  const findings = find({ ...ADD, sent: { domains: many }, body: added })
+  expectFindings(findings, {
+    'addDomains/200/request/body/domains/maxItems': 'schemas/DomainsToAdd/properties/domains/maxItems',
   })
-
-  it.each(WRONGLY_ASKED)('%s', (_, made, expected) => {
-    expectAccused({ path: '/domains', ...made }, expected)
-  })
+  for (const { message } of findings) expect(message).toContain('The service accepted it with')
 })
 
 const RENAME = { method: 'PATCH', path: '/domaingroups?id=4fTq81Zb', sent: { name: 'Shop' } }
