@@ -3,7 +3,6 @@ import { createAccount } from '../../src/accounts/creation.ts'
 import { loadFixture } from '../../src/accounts/fixture.ts'
 import { generateFixture, writeFixture } from '../../src/accounts/generator.ts'
 import { STORIES } from '../../src/accounts/owners.ts'
-import { drawAccount, writeTable } from '../../src/accounts/picture.ts'
 import { type Contract, loadContract } from '../../src/contract/contract.ts'
 import { refreshDay } from '../../src/domain/dmarc.ts'
 import type { Fixture, FixtureDomain } from '../../src/domain/fixture.ts'
@@ -55,12 +54,6 @@ describe.each(STORIES.slice(0, 2))('the story %s', (story) => {
     expect(again).toBe(first)
     expect(other).not.toBe(first)
   })
-
-  it('survives the way through its file', async () => {
-    const fixture = await generateFixture({ domains: 40, groups: 6, seed: 3, story })
-    const { file: _, ...read } = await loadFixture(JSON.parse(writeFixture(fixture)))
-    expect(read).toEqual(fixture)
-  })
 })
 
 describe('what is invented', () => {
@@ -105,28 +98,4 @@ it('mixes policies and alignment as published, within three percentage points (s
     const actual = share(mailing.filter(({ dmarc }) => dmarc >= low && dmarc < high).length, mailing.length)
     expect(Math.abs(actual - expected), `${low} to ${high}: ${actual}`).toBeLessThan(5)
   }
-})
-
-it('writes the DMARC table for spreadsheets: a header, a line a domain, one decimal', async () => {
-  const records = recordsOf(await generateFixture({ domains: 30, groups: 0, seed: 9, story: 'company' }))
-  const lines = writeTable(records, contract.percentageStep).split('\r\n')
-  expect(lines[0]).toBe('domain,p,sp,np,pct,testing,dmarc,dkim,spf,count')
-  expect(lines).toHaveLength(32)
-  for (const line of lines.slice(1, -1))
-    expect(line).toMatch(/^[a-z0-9.-]+(,(none|quarantine|reject)){3},\d+,[yn](,\d+\.\d){3},\d+$/)
-})
-
-it('draws a picture in which every domain and the largest groups are counted', async () => {
-  const fixture = await generateFixture({ domains: 200, groups: 12, seed: 9, story: 'agency' })
-  const picture = drawAccount('Two hundred', createAccount(fixture, BIRTH, contract), BIRTH.real, contract)
-  expect(picture).toMatch(
-    /^Two hundred: 200 domains \(\d+ in use by a feature\), 12 groups, 1 key, plan stone, seed 9\n/,
-  )
-  const section = (title: string) => picture.split('\n\n').find((part) => part.startsWith(title)) ?? ''
-  const sum = (title: string) =>
-    [...section(title).matchAll(/ {2}(\d+)(?: {2}█|$)/gm)].reduce((total, [, count]) => total + Number(count), 0)
-  expect(sum('Profiles')).toBe(200)
-  expect(sum('Policies')).toBe(200)
-  expect(sum('Messages')).toBe(200)
-  expect(section('Largest groups').split('\n')).toHaveLength(11)
 })

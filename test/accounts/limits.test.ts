@@ -123,41 +123,6 @@ it('every value beyond a limit is refused with its place', async () => {
   expect((await asker(service)('GET', '')).data.count).toBe(1)
 })
 
-it.each<[method: string, path: string, kept: object[], refused: object[], field: string]>([
-  ['PATCH', '/clock', [{ now: '9999-12-31T00:00:00Z' }], [{ now: TOO_LATE }, { now: '9999-12-31T00:00:01Z' }], '/now'],
-  ['POST', '/keys', [{ created_at: FIRST }], [{ created_at: TOO_EARLY }, { created_at: TOO_LATE }], '/created_at'],
-  ['POST', '/keys', [{ label: 'x'.repeat(LIMITS.label) }], [{ label: 'x'.repeat(LIMITS.label + 1) }], '/label'],
-  ['PUT', `/domains/${NAME}/dmarc`, [{ count: LIMITS.messages }], [{ count: 1e12 + 1 }, { count: 1e308 }], '/count'],
-  ['POST', '/faults', [{ skip: LIMITS.matches, delay_ms: 0 }], [{ skip: LIMITS.matches + 1, delay_ms: 0 }], '/skip'],
-  [
-    'POST',
-    '/faults',
-    [{ times: LIMITS.matches, delay_ms: 0 }],
-    [{ times: 0, delay_ms: 0 }, { times: 1e300 }],
-    '/times',
-  ],
-  ['POST', '/faults', [{ delay_ms: LIMITS.delay }], [{ delay_ms: LIMITS.delay + 1 }, { delay_ms: 1e308 }], '/delay_ms'],
-  ['PATCH', '/quotas', [{ bucket: 'dmarc', remaining: 0 }], [{ bucket: 'dmarc', remaining: 1e300 }], '/remaining'],
-  ['PATCH', '', [{ plan: 'stone' }], [{ plan: 'x'.repeat(LIMITS.plan + 1) }], '/plan'],
-])('%s %s takes a field up to its limit, survives a restart with it, and refuses more', async (...given) => {
-  const [method, path, kept, refused, field] = given
-  const data = temporaryFolder()
-  const first = await startService({ data, store: undefined, fixture: { domains: [NAME] } })
-  for (const body of refused) {
-    const { status, error } = await asker(first)(method, `/default${path}`, body)
-    expect([status, error.problems.some((problem: { field: string }) => problem.field === field)]).toEqual([400, true])
-  }
-  for (const body of kept) expect((await asker(first)(method, `/default${path}`, body)).status).toBeLessThan(300)
-  const parts = ['', '/state', '/keys', '/faults', '/quotas', '/overview']
-  const read = (service: TestService) =>
-    Promise.all(parts.map(async (each) => asker(service)('GET', `/default${each}`)))
-  const before = await read(first)
-  expect(before.map(({ status }) => status)).toEqual(parts.map(() => 200))
-  await first.stop()
-  const second = await startService({ data, store: undefined })
-  expect((await read(second)).map((each) => each.data)).toEqual(before.map((each) => each.data))
-})
-
 const settingOf = (name: string, value: unknown) => ({ target: `$['x-settings']['${name}']`, update: { value } })
 const loadWith = (...actions: object[]) =>
   loadContract({ overlays: [asOverlay({ overlay: '1.0.0', info: { title: 'T', version: '1' }, actions }, 'overlay')] })

@@ -84,15 +84,4 @@ describe('a domain that is removed and added again', () => {
     expect(recordOf(added, 'a.example', day)).toEqual(recordOf(account, 'a.example', day))
     expect(runAtOnce(fixtureExport(added, NOW, '00:00'))).not.toHaveProperty('former_domains')
   })
-
-  it('has the policy that was pinned, but not the figures that were', () => {
-    const account = accountWith([
-      { name: 'a.example', profile: 'enforced', record: { p: 'reject', sp: 'none', count: 7 } },
-    ])
-    const again = add(remove(account, 'a.example'), ['a.example'])
-    expect(recordOf(again, 'a.example', TODAY)).toMatchObject({ p: 'none', sp: 'none', count: 0 })
-    const next = recordOf(again, 'a.example', TODAY + 1)
-    expect(next).toMatchObject({ p: 'reject', sp: 'none', np: 'none' })
-    expect(recordOf(again, 'a.example', TODAY + 31)?.count).not.toBe(7)
-  })
 })

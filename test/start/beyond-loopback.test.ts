@@ -37,16 +37,6 @@ describe('where other machines reach the server', () => {
     expect((await ask(account.apiKey, 'GET', '/domains')).status).toBe(200)
   })
 
-  it('no command of an explanation or of the coverage has a key', async () => {
-    const { understudy, ask, get } = await startControlPlane(OPEN)
-    const { headers } = await ask(understudy.apiKey ?? '', 'POST', '/domains', {})
-    const { data } = await get(`/explain/${headers['x-request-id']}`)
-    expect(data.correction.curl).toContain('Bearer $API_KEY')
-    const { text } = await get('/accounts/default/coverage')
-    expect(text).toContain('Bearer $API_KEY')
-    expect(text).not.toContain(understudy.apiKey)
-  })
-
   it('with a folder, the first key holds, of which only the hash is kept', async () => {
     const data = temporaryFolder()
     const first = await startControlPlane({ ...OPEN, data })

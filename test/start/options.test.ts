@@ -65,7 +65,6 @@ describe('a text means', () => {
   it.each<[name: keyof typeof COMMAND_LINE_OPTIONS, written: string[], result: object]>([
     ['port', ['0080'], { value: 80 }],
     ['port', ['+80'], { wrong: '+80' }],
-    ['port', ['1e3'], { wrong: '1e3' }],
     ['durability', ['fsync'], { value: 'fsync' }],
     ['frozen', ['1'], { value: true }],
     ['frozen', ['0'], { value: false }],
@@ -81,10 +80,8 @@ describe('a text means', () => {
     ['sandboxIdle', ['-1'], { wrong: '-1' }],
     ['store', ['valkey://cache.example'], { value: 'valkey://cache.example' }],
     ['store', ['http://cache.example'], { wrong: 'http://cache.example' }],
-    ['storePrefix', ['team:one'], { value: 'team:one' }],
     ['storePrefix', ['team{1}'], { wrong: 'team{1}' }],
     ['storePrefix', ['x'.repeat(65)], { wrong: 'x'.repeat(65) }],
-    ['fixture', ['shop.json'], { value: 'shop.json' }],
     ['fixture', [''], { wrong: '' }],
   ])('for %s, written as %j: %j', (name, written, result) => {
     expect(readTexts<unknown>(COMMAND_LINE_OPTIONS[name], written)).toEqual(result)
@@ -93,11 +90,9 @@ describe('a text means', () => {
 
 it.each([
   ['0', 0],
-  ['45', 45_000],
   ['90s', 90_000],
   ['30m', 1_800_000],
   ['1h', 3_600_000],
-  ['2d', 172_800_000],
 ])('the duration %s is %i milliseconds', (written, milliseconds) => {
   expect(readDuration(written)).toBe(milliseconds)
 })
@@ -105,35 +100,12 @@ it.each([
 describe('sandboxes are opened', () => {
   it.each<[host: string, given: boolean | undefined, opened: boolean]>([
     ['127.0.0.1', undefined, true],
-    ['localhost', undefined, true],
     ['::1', undefined, true],
     ['127.0.0.1', false, false],
     ['0.0.0.0', undefined, false],
-    ['::', undefined, false],
-    ['192.0.2.1', undefined, false],
     ['0.0.0.0', true, true],
   ])('on %s, asked %j: %j', (host, sandboxKeys, opened) => {
     expect(completeOptions({ host, sandboxKeys }).sandboxKeys).toBe(opened)
-  })
-})
-
-describe('options that an object inherits', () => {
-  class Preset {
-    get maxAccounts() {
-      return 'many'
-    }
-  }
-
-  it.each<[what: string, options: object, message: RegExp]>([
-    ['of the wrong kind', Object.create({ port: '80' }), /^port "80": must be a whole number/],
-    ['of a class', new Preset(), /^maxAccounts "many": must be a whole number/],
-    [
-      'that do not exist',
-      Object.create({ fixtures: 'demo' }),
-      /^fixtures "demo": is no option; did you mean fixture\?$/,
-    ],
-  ])('and are %s are refused like its own', async (_, options, message) => {
-    await expect(startUnderstudy(options)).rejects.toThrow(message)
   })
 })
 
@@ -148,7 +120,6 @@ const API_KEY = 'must be 1 to 200 visible ASCII characters without spaces.'
 
 it.each<[ServerOptions, message: string]>([
   [{ seed: 1.5 }, `seed 1.5: ${SEED}`],
-  [{ seed: Number.NaN }, `seed NaN: ${SEED}`],
   [{ apiKey: 'a\nb' }, `apiKey "a\\nb": ${API_KEY}`],
   [{ signal: {} as AbortSignal }, 'signal {}: must be the signal of an AbortController.'],
 ])('a start with %j is refused', async (options, message) => {

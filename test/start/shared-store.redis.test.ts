@@ -140,19 +140,6 @@ describe.skipIf(!HAS_REDIS)('a store that others use, or have used', () => {
     await start({ ...where, ...withUnderscores('accepted') })
   })
 
-  it('warns of options that the servers should have in common', async () => {
-    const where = await shared()
-    const log = recordingLog()
-    await start({ ...where, enforceQuotas: false, seed: 7, log })
-    await start({ ...where, enforceQuotas: false, seed: 7, log })
-    expect(log.warnings).toEqual([])
-    await start({ ...where, enforceQuotas: false, log })
-    await start({ ...where, log })
-    const seed = { option: '--seed', here: 'not given', there: '7' }
-    const quotas = { option: '--no-quotas', here: 'false', there: 'true' }
-    expect(log.warnings).toEqual([{ options: [seed] }, { options: [seed, quotas] }])
-  })
-
   it('warns of a server that evicts', async () => {
     const redis = await startRedis({ 'maxmemory-policy': 'volatile-ttl', maxmemory: '100mb' })
     const said: string[] = []

@@ -182,16 +182,6 @@ describe.skipIf(!HAS_REDIS)('servers whose store', () => {
 })
 
 describe.skipIf(!HAS_REDIS)('a server whose store', () => {
-  it('is emptied while it runs notices it', async () => {
-    const redis = await startRedis()
-    const server = await start({ store: redis.url })
-    await server.add('one.example')
-    await redis.command('FLUSHALL')
-    await expect.poll(async () => (await server.get()).body.data?.domains).toEqual([])
-    expect(server.said.at(-1)).toMatch(/^The store was emptied or replaced/)
-    expect((await server.ask('/ready')).status).toBe(200)
-  })
-
   it.each(['kill', 'pause'] as const)('is away at the end (%s) stops all the same', async (trouble) => {
     const redis = await startRedis()
     const server = await start({ store: redis.url })
