@@ -1,11 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { loadContract } from '../../src/contract/contract.ts'
-import { asOverlay } from '../../src/contract/overlay.ts'
 import type { Fixture } from '../../src/domain/fixture.ts'
 import { LIMITS } from '../../src/domain/limits.ts'
-import { startUnderstudy } from '../../src/start/server.ts'
 import { askControl } from '../support/control-plane.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -123,23 +120,6 @@ it('every value beyond a limit is refused with its place', async () => {
   expect((await asker(service)('GET', '')).data.count).toBe(1)
 })
 
-const settingOf = (name: string, value: unknown) => ({ target: `$['x-settings']['${name}']`, update: { value } })
-const loadWith = (...actions: object[]) =>
-  loadContract({ overlays: [asOverlay({ overlay: '1.0.0', info: { title: 'T', version: '1' }, actions }, 'overlay')] })
-
-describe('an overlay', () => {
-  const quotaOf = (update: object) => ({ target: "$.paths['/dmarc']['x-quota']", update })
-
-  const rows: [what: string, action: object][] = [
-    ['the body limit', settingOf('body-limit', LIMITS.body + 1)],
-    ['a cap', settingOf('domain-cap', LIMITS.cap + 1)],
-    ['the window of a quota', quotaOf({ window: LIMITS.period + 1 })],
-  ]
-  it.each(rows)('is refused with the place where it sets %s beyond the limit', async (_, action) => {
-    await expect(loadWith(action)).rejects.toThrow(/^openapi\.yaml#\/.* must (be|have) at most /s)
-  })
-})
-
 it('a folder of an earlier version starts with values that are refused now, and everything answers', {}, async () => {
   const data = temporaryFolder()
   const path = join(data, 'account-default.json')
@@ -171,50 +151,4 @@ it('a folder of an earlier version starts with values that are refused now, and 
     if (start === 1) expect((await asker(service)('POST', '/default/reset')).status).toBe(200)
     await service.stop()
   }
-})
-
-it.each<[id: string, remedy: string]>([
-  ['acme', 'leave the account out with --skip-damaged (skipDamaged)'],
-  ['default', 'move it away'],
-])('a damaged file of the account %s is refused with the file, the field and the remedy', async (id, remedy) => {
-  const data = temporaryFolder()
-  const first = await startUnderstudy({ data, fixture: 'empty' })
-  if (id !== 'default') await first.createAccount({ id })
-  await first.stop()
-  const path = join(data, `account-${id}.json`)
-  const file = JSON.parse(readFileSync(path, 'utf8'))
-  file.account.keysCreated = -1
-  writeFileSync(path, JSON.stringify(file))
-  await expect(startUnderstudy({ data })).rejects.toThrow(
-    `${path}: /account/keysCreated is -1 but must be at least 0; correct the file, or ${remedy}`,
-  )
-})
-
-describe('The keys of a fixture', () => {
-  const withKeys = (count: number): Fixture => ({
-    keys: Array.from({ length: count }, (_, index) => ({ key: `secret-${index}` })),
-  })
-
-  it.each<[method: string, path: string, wrap: (fixture: Fixture) => object]>([
-    ['PUT', '/default/state', (fixture) => fixture],
-    ['POST', '', (fixture) => ({ id: 'new', fixture })],
-    ['POST', '/default/reset', (fixture) => ({ fixture })],
-  ])('are counted before the work by %s %s, which changes nothing', async (method, path, wrap) => {
-    const service = await startService()
-    const ask = asker(service)
-    const before = (await ask('GET', '')).data
-    const { keys = [] } = withKeys(2 * LIMITS.keys)
-    // The limit comes first: an entry that is none is not looked at.
-    for (const sent of [keys.slice(0, LIMITS.keys), [...keys.slice(1), 7]]) {
-      const refusal = await ask(method, path, wrap({ keys: sent } as Fixture))
-      expect([refusal.status, refusal.error.code]).toEqual([409, 'too_many'])
-      const count = Math.max(LIMITS.keys + 1, sent.length)
-      const message = `fixture#/keys: There are ${count} keys, and an account may have 1000, its own included.`
-      expect(refusal.error.message).toBe(message)
-    }
-    expect((await ask('GET', '')).data).toEqual(before)
-    const most = await ask(method, path, wrap(withKeys(LIMITS.keys - 1)))
-    expect([200, 201]).toContain(most.status)
-    expect(most.data.account.keys).toBe(LIMITS.keys)
-  })
 })

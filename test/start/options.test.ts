@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { OptionError, type ServerOptions, startUnderstudy, systemClock } from '../../src/index.ts'
-import { flagsOf, libraryHelpOf, type Option, readDuration, readTexts, type Values } from '../../src/start/option.ts'
+import { flagsOf, libraryHelpOf, type Option, readTexts, type Values } from '../../src/start/option.ts'
 import { COMMAND_LINE_OPTIONS, completeOptions, LIBRARY_OPTIONS } from '../../src/start/option-table.ts'
 import { TEST_OPTIONS } from '../../src/start/test-options.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
@@ -86,15 +86,6 @@ describe('a text means', () => {
   ])('for %s, written as %j: %j', (name, written, result) => {
     expect(readTexts<unknown>(COMMAND_LINE_OPTIONS[name], written)).toEqual(result)
   })
-})
-
-it.each([
-  ['0', 0],
-  ['90s', 90_000],
-  ['30m', 1_800_000],
-  ['1h', 3_600_000],
-])('the duration %s is %i milliseconds', (written, milliseconds) => {
-  expect(readDuration(written)).toBe(milliseconds)
 })
 
 describe('sandboxes are opened', () => {

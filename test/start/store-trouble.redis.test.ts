@@ -2,14 +2,7 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { ServerOptions } from '../../src/start/options.ts'
 import type { Understudy } from '../../src/start/server.ts'
 import { askControl, type ControlResponse } from '../support/control-plane.ts'
-import {
-  freshPrefix,
-  HAS_REDIS,
-  type RedisOptions,
-  type RedisServer,
-  sharedRedis,
-  startRedis,
-} from '../support/redis-server.ts'
+import { HAS_REDIS, type RedisOptions, type RedisServer, startRedis } from '../support/redis-server.ts'
 import { startPatient } from '../support/replicas.ts'
 import { type Received, sendRequest } from '../support/request.ts'
 import { expectLawful } from '../support/service.ts'
@@ -191,19 +184,5 @@ describe.skipIf(!HAS_REDIS)('a server whose store', () => {
     await server.get()
     await server.stop()
     if (trouble === 'pause') redis.resume()
-  })
-})
-
-describe.skipIf(!HAS_REDIS)('servers that share a store', () => {
-  async function startTwo(): Promise<[Server, Server]> {
-    const where = { store: (await sharedRedis()).url, storePrefix: freshPrefix() }
-    return [await start(where), await start(where)]
-  }
-
-  it('tell the others of everything before they stop', async () => {
-    const [one, other] = await startTwo()
-    await one.add('one.example')
-    await one.stop()
-    expect((await other.ask('/requests')).data.requests).toMatchObject([{ operation: 'addDomains', status: 200 }])
   })
 })
