@@ -12,6 +12,7 @@ import { exchangeWith } from '../support/exchanges.ts'
 import { writeOverlay } from '../support/overlay-file.ts'
 import { expectRefusal, it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
+import { runProcess } from '../support/program-process.ts'
 import { entryFrom, harOf, RECORDED_AT } from '../support/recorded.ts'
 import { expectReport } from '../support/report-schema.ts'
 import { API_KEY, startService } from '../support/service.ts'
@@ -51,9 +52,8 @@ describe('calibrate', () => {
     writeFileSync(recording, harOf(entries))
     // A key for verify is not asked with here.
     const environment = { DMARC_UNDERSTUDY_API_KEY: API_KEY }
-    const { code, stdout, stderr } = await runInProcess(['calibrate', recording, '--report', `json=${report}`], {
-      environment,
-    })
+    const args = ['calibrate', recording, '--report', `json=${report}`]
+    const { code, stdout, stderr } = await runProcess(args, { environment })
     expect(code, stderr).toBe(0)
     const found = JSON.parse(readFileSync(report, 'utf8'))
     expectReport('calibration', found)

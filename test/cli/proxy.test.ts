@@ -68,7 +68,7 @@ describe('proxy', () => {
   })
 
   it('as a process passes a long body on, and judges in a thread of its own', async ({ startProcess }) => {
-    const size = 64 << 20
+    const size = 17 << 20
     const target = await startRaw((socket) =>
       socket.once('data', () => {
         socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${size}\r\n\r\n`)

@@ -68,8 +68,6 @@ const REFUSED: Readonly<Record<string, Row[]>> = {
     [['--fixture', 'no\nwhere'], `no where: ${noFixture}`],
     ['--fixture broken', /^broken: This is not valid JSON: .+\.$/],
     ['--fixture bad-domain', /^bad-domain#\/domains\/0: "x" is not a valid hostname .+\.$/],
-    // A device without an end must not fill the memory.
-    ['--fixture /dev/zero', '/dev/zero: The file has more than 268435456 bytes, the most for one of its kind.'],
     ['--faults flakey', 'flakey: The fault sets cannot be read (ENOENT); give flaky, quota-storm, lossy-writes, …'],
     ['--faults flaky#one', 'flaky: The fault sets cannot be read (ENOENT); give flaky, which has no parts, or …'],
     ['--faults no-rules', /^no-rules#\/a\/rules: The value is missing\.$/],
@@ -145,6 +143,8 @@ const REFUSED: Readonly<Record<string, Row[]>> = {
     ['--update-baseline -- true', '--update-baseline: needs --baseline FILE, which it writes'],
     ['--baseline /nowhere/known.json -- true', '/nowhere/known.json: …'],
     ['--replay nowhere.json -- true', 'nowhere.json: The plan cannot be read (ENOENT).'],
+    // A device without an end must not fill the memory.
+    ['--replay /dev/zero -- true', '/dev/zero: The file has more than 67108864 bytes, the most for one of its kind.'],
     ['--replay broken -- true', '--replay broken: This is not valid JSON: …'],
     ['--replay {"findings":[{}]} -- true', '--replay {"findings":[{}]}: must hold a list of fault rules…'],
     [

@@ -13,6 +13,7 @@ import { LIBRARY_OPTIONS } from '../../src/start/option-table.ts'
 import { listenOn } from '../support/listening.ts'
 import { it } from '../support/program.ts'
 import { startInProcess } from '../support/program-in-process.ts'
+import { spawnProgram } from '../support/program-process.ts'
 import { entryOf, harOf } from '../support/recorded.ts'
 import type { RunningProgram } from '../support/running-program.ts'
 import { shellClient } from '../support/shell-client.ts'
@@ -66,10 +67,12 @@ function spellings(text: string): string[] {
 
 /** A service that does everything wrong, and repeats the key wherever it can. */
 async function startLeaking(): Promise<string> {
+  let left = 20
   const server = createServer(({ headers }, response) => {
+    if (--left < 0) response.statusCode = 429
     const body = JSON.stringify({ success: true, data: { domains: [KEY] }, message: `Why ${headers.authorization}?` })
     response.setHeader('X-Echo', KEY)
-    response.writeHead(200, { 'content-type': 'application/json' }).end(body)
+    response.setHeader('Content-Type', 'application/json').end(body)
   })
   return `http://127.0.0.1:${await listenOn(server)}/api/v1`
 }
@@ -94,6 +97,8 @@ interface Row {
   input?: string[]
   /** What the outputs must have, which shows that there was something to tell. */
   tells: RegExp
+  /** Whether it is quicker as a process, which has what the build has found out. */
+  isProcess?: true
   /** What is done while it runs. */
   meanwhile?: (running: RunningProgram) => Promise<void>
 }
@@ -199,6 +204,7 @@ const ROWS: Readonly<Record<string, Row | ((outputs: string, inputs: string) => 
       ...[...evidence(outputs), '--ledger', join(outputs, 'ledger')],
     ],
     tells: /FAILED/,
+    isProcess: true,
   }),
   'verify with credentials in its target': {
     args: ['verify', '--base-url', `http://me:${USER}@127.0.0.1:1`, '--api-key', KEY],
@@ -266,18 +272,11 @@ describe('No output has a secret', () => {
     const [inputs, outputs] = [join(folder, 'inputs'), join(folder, 'outputs')]
     for (const each of [inputs, outputs]) mkdirSync(each)
     const prepared = ROWS[name]
-    const {
-      args,
-      environment,
-      input = [],
-      tells,
-      meanwhile,
-    } = (typeof prepared === 'function' ? await prepared(outputs, inputs) : prepared) ?? expect.fail()
+    const row = (typeof prepared === 'function' ? await prepared(outputs, inputs) : prepared) ?? expect.fail()
+    const { args, input = [], tells, meanwhile } = row
     const onGitHub = { GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY: join(outputs, 'summary') }
-    const running = startInProcess(args, {
-      environment: { ...onGitHub, ...environment },
-      input,
-    })
+    const start = row.isProcess ? spawnProgram : startInProcess
+    const running = start(args, { environment: { ...onGitHub, ...row.environment }, input })
     await meanwhile?.(running)
     if (meanwhile !== undefined) running.stop()
     const { code, stdout, stderr } = await running.ended
