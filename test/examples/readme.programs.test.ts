@@ -1,11 +1,11 @@
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect } from 'vitest'
+import { expect } from 'vitest'
 import { withoutAccidents } from '../support/documents.ts'
 import { it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
 import { ROOT } from '../support/program-process.ts'
-import { SEND, WITH_CURL } from '../support/shell-client.ts'
+import { SEND } from '../support/shell-client.ts'
 
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
 /** What the tests of the README are: the client of each command. */
@@ -19,8 +19,7 @@ case $answer in *200) ;; *) echo "FAILED test_group.py::test_creates_a_group - $
   [
     'explore',
     // Tries again what was lost, failed or was not understood, without a look at whether it was done.
-    `${WITH_CURL}
-persist() {
+    `persist() {
   for try in 1 2 3 4; do
     answer=$(curl --silent --noproxy '*' --max-time 1 --include --request POST \\
       --header "Authorization: Bearer $UNDERSTUDY_API_KEY" \\
@@ -50,10 +49,10 @@ function shown(command: string): string {
   return output
 }
 
-describe.concurrent('the README shows what', { timeout: 120_000 }, () => {
-  it.for(COMMANDS)('%s prints about the tests of a client', async ([command, client], { folder }) => {
-    writeFileSync(join(folder, 'npm'), `#!/bin/sh\n${client}\n`)
-    chmodSync(join(folder, 'npm'), 0o755)
+it.for(COMMANDS)(
+  'The README shows what %s prints about the tests of a client',
+  async ([command, client], { folder }) => {
+    writeFileSync(join(folder, 'npm'), `#!/bin/sh\n${client}\n`, { mode: 0o755 })
     const environment = {
       PATH: `${folder}:${process.env['PATH']}`,
       GITHUB_ACTIONS: '',
@@ -64,5 +63,5 @@ describe.concurrent('the README shows what', { timeout: 120_000 }, () => {
     expect(code, stderr).toBe(1)
     expect(shown(command)).not.toBe('')
     expect(withoutAccidents(stderr)).toContain(withoutAccidents(shown(command)))
-  })
-})
+  },
+)
