@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { startUnderstudy } from '../../src/index.ts'
+import { startUnderstudy, type Understudy } from '../../src/index.ts'
 import { freshPrefix, sharedRedis } from '../support/redis-server.ts'
 import { API_KEY } from '../support/service.ts'
 
@@ -8,7 +8,7 @@ const HEADERS = { authorization: `Bearer ${API_KEY}`, 'content-type': 'applicati
 /** Starts stand-ins on one store. */
 async function startAll(...listens: boolean[]) {
   const shared = { store: (await sharedRedis()).url, storePrefix: freshPrefix(), fixture: 'empty', apiKey: API_KEY }
-  const services = []
+  const services: Understudy[] = []
   for (const listen of listens) services.push(await startUnderstudy({ ...shared, listen }))
   onTestFinished(async () => void (await Promise.all(services.map((service) => service.stop()))))
   return services

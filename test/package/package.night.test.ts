@@ -31,7 +31,7 @@ it('A clone is installed without a package that needs a later Node.js, or with a
     packages: Record<string, { hasInstallScript?: boolean }>
   }
   const named = Object.keys(packages).filter((path) => packages[path]?.hasInstallScript)
-  const { allowScripts = {} } = JSON.parse(textOf('package.json'))
+  const { allowScripts = {} } = JSON.parse(textOf('package.json')) as { allowScripts?: object }
   expect(named.map((path) => path.replace(/^.*node_modules\//, '')).toSorted()).toEqual(
     Object.keys(allowScripts).toSorted(),
   )
@@ -67,7 +67,7 @@ it.for([
   ['CommonJS with replaced timers from the start', '{ "fakeTimers": { "enableGlobally": true } }'],
   ['CommonJS with the former timers', '{ "fakeTimers": { "enableGlobally": true, "legacyFakeTimers": true } }'],
   ['ECMAScript modules', '{}'],
-])(
+] as const)(
   'Jest runs the documented suite in %s, and warns of nothing',
   { timeout: PATIENCE },
   async ([kind, config], { folder }) => {

@@ -10,7 +10,7 @@ interface Action {
   runs: { main: string; post: string; 'post-if': string }
 }
 
-export const ACTION = load(readFileSync(join(ROOT, 'action.yml'), 'utf8')) as Action
+const ACTION = load(readFileSync(join(ROOT, 'action.yml'), 'utf8')) as Action
 
 /** A step of a job as its page shows it. */
 export interface Step extends Result {

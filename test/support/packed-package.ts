@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { ROOT, runShell } from './program-process.ts'
 
 /** What `npm pack` makes of the built program. */
-export interface Packed {
+interface Packed {
   /** Of the archive, in bytes. */
   size: number
   files: { path: string }[]
@@ -12,7 +12,7 @@ export interface Packed {
 let packed: Promise<Packed> | undefined
 
 /** Reads what `npm pack --json` prints: a list before npm 12, and since then an object with the names of the packages. */
-export function readPacked(printed: string): Packed {
+function readPacked(printed: string): Packed {
   const [contents] = Object.values(JSON.parse(printed) as Packed[] | Record<string, Packed>)
   if (contents === undefined) throw new Error(`npm has packed nothing: ${printed}`)
   return contents
