@@ -1,24 +1,44 @@
-import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { DEPARTURES } from './departures.ts'
-import { accusationsIn, check, idsOf } from './judging.ts'
-import { MISSED, NAMES, OPEN } from './known.ts'
-import { readLists, shameIn, writeLists } from './lists.ts'
-import { play, Twins } from './playing.ts'
-import { PLAIN } from './profile.ts'
-import { usualSession } from './sessions.ts'
+import { THEIRS } from './finding.ts'
+import { accusationsIn, check, idsOf, verifyService } from './judging.ts'
+import { play, randomSession } from './playing.ts'
+import { HONEST_PROFILES, PLAIN, type Profile, randomProfile } from './profile.ts'
+import { emptyAccount, IndependentService } from './service.ts'
+import { type Session, thoroughSession, usualSession } from './sessions.ts'
+import { CIRCUMSTANCES, serviceUnder } from './troubles.ts'
 
-const SAMPLE = ['no-success', 'added-count-off', 'first-group-for-all', 'record-twice', 'no-members-shown']
+const SEED = 1_000
+const LENGTH = 50
 
-describe('check of a usual day', () => {
-  it('accuses no service that keeps the specification', async () => {
-    expect(accusationsIn(await check(play(usualSession, new Twins(PLAIN))))).toEqual([])
+async function accusationsOfCheck(profile: Profile, session: Session, isSoleWriter: boolean) {
+  return accusationsIn(await check(play(session, new IndependentService(profile)), { isSoleWriter }))
+}
+
+describe('nobody who keeps the specification is accused', () => {
+  it.for(HONEST_PROFILES)('by check of two sessions: $name', async (profile) => {
+    for (const session of [usualSession, thoroughSession]) {
+      expect.soft(await accusationsOfCheck(profile, session, true)).toEqual([])
+    }
   })
 
-  it.for(SAMPLE)('finds that something is wrong: %s', async (name) => {
-    const wrong = DEPARTURES.find(({ id }) => id === name)
-    expect(wrong).toBeDefined()
-    expect(accusationsIn(await check(play(usualSession, new Twins(PLAIN, wrong))))).not.toEqual([])
+  it('by verify, which leaves nothing behind', async () => {
+    const account = emptyAccount()
+    account.domains.push(...THEIRS)
+    const { failures, left } = await verifyService(new IndependentService(PLAIN, {}, account))
+    expect({ failures, left }).toEqual({ failures: [], left: [] })
+  })
+
+  it.for([0, 1, 2, 3, 4, 5, 6, 7])('by check, whatever it has chosen: seed %i', async (number) => {
+    const [profile, session] = [randomProfile(SEED + number), randomSession(SEED + number, LENGTH)]
+    expect(await accusationsOfCheck(profile, session, number % 2 === 0)).toEqual([])
+  })
+
+  it.for(CIRCUMSTANCES)('by check, when $what', async (circumstance) => {
+    const { trouble, begin, between, stale } = circumstance
+    const isSoleWriter = between === undefined && stale === undefined
+    const played = { trouble, begin, pace: stale === undefined ? 1_500 : 300 }
+    const exchanges = play(usualSession, serviceUnder(circumstance), played)
+    expect(accusationsIn(await check(exchanges, { isSoleWriter }))).toEqual([])
   })
 })
 
@@ -31,30 +51,5 @@ describe('an accusation', () => {
     ['restoration: The account is not as before. ({"data":{}})', 'restoration'],
   ])('has an id, whatever it quotes: %s', ([text = '', id]) => {
     expect(idsOf([text])).toEqual([id])
-  })
-
-  it('has a name for each departure that something finds, and one alone', () => {
-    const found = DEPARTURES.map(({ id }) => id).filter((id) => OPEN.verify[id] === undefined)
-    expect(Object.values(NAMES).flat().toSorted()).toEqual(found.toSorted())
-  })
-})
-
-describe('the lists in docs/conformance.md', () => {
-  const page = readFileSync('docs/conformance.md', 'utf8')
-
-  it('are in the order and under the headings of a page that is written anew', () => {
-    expect(writeLists(page, readLists(page))).toBe(page)
-  })
-
-  it('have each departure', () => {
-    expect([...readLists(page).keys()]).toEqual(DEPARTURES.map(({ id }) => id))
-  })
-
-  it('say nothing of a departure that is missed and not known to be', () => {
-    expect(shameIn(page).filter((each) => !MISSED.includes(each))).toEqual([])
-  })
-
-  it('say that a departure is missed that is known to be; take away what was mended', () => {
-    expect(MISSED.filter((each) => !shameIn(page).includes(each))).toEqual([])
   })
 })

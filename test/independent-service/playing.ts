@@ -24,6 +24,9 @@ export class Twins {
   readonly #honest: IndependentService
   /** The first answer that the honest service would not have given. */
   shown: string | undefined
+  /** Its number among all answers. */
+  shownAt = 0
+  #answers = 0
 
   constructor(profile: Profile, departure?: Departure, domains: readonly string[] = []) {
     this.service = new IndependentService(profile, departure, accountOf(domains))
@@ -37,7 +40,9 @@ export class Twins {
   answer(request: ServiceRequest, now: number): ServiceResponse {
     const response = this.service.answer(request, now)
     const honest = this.#honest.answer(request, now)
+    this.#answers += 1
     if (this.shown === undefined && !isSame(response, honest)) {
+      this.shownAt = this.#answers
       this.shown = `${request.method} ${request.target.replace('/api/v1', '')} → ${response.status}`
     }
     return response

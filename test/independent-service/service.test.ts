@@ -43,10 +43,8 @@ describe('the independent service', () => {
     expect(ask('POST', '/domaingroups', { name: 'MAIL' }).content.error.code).toBe('duplicate_name')
   })
 
-  it('has as many departures as docs/tests.md says, each with an id of its own', () => {
+  it('names each departure once', () => {
     expect(new Set(DEPARTURES.map(({ id }) => id)).size).toBe(DEPARTURES.length)
-    const page = readFileSync('docs/tests.md', 'utf8').replaceAll(/\s+/g, ' ')
-    expect(page).toContain(`and do ${DEPARTURES.length} things wrong`)
   })
 
   it('draws the same profile from the same seed', () => {

@@ -195,6 +195,17 @@ function quotas(ask: Asking) {
   ask('GET', '/domaingroups')
 }
 
+/** The parts of the session below, each of which can be played alone. */
+export const PARTS: readonly Session[] = [
+  additions,
+  (ask) => {
+    ask('POST', '/domains', { body: { domains: ['one.example', 'two.example', 'three.example'] } })
+    groups(ask)
+  },
+  keys,
+  quotas,
+]
+
 /** Nearly all that the specification has a sentence about. */
 export const thoroughSession: Session = (ask) => {
   ask('GET', '/domains')

@@ -121,7 +121,8 @@ export function serviceUnder({ profile = PLAIN, prepare, between, stale }: Circu
     const old = states.findLast(({ at }) => at <= now - stale) ?? states[0]
     if (old === undefined) return service.answer(request, now)
     const current = { ...account }
-    Object.assign(account, structuredClone(old.state))
+    // What was counted is never old.
+    Object.assign(account, structuredClone(old.state), { charged: account.charged })
     const response = service.answer(request, now)
     Object.assign(account, current)
     return response

@@ -67,8 +67,8 @@ export class Held {
   readonly service: IndependentService
   readonly snapshots = new Map<string, Kept>()
   entries: Entry[] = []
-  /** How often an operation gave an answer that was the service's own, as in the coverage. */
-  shown = new Map<string, number>()
+  /** How often an operation gave an answer of its own, as in the coverage; unknown after a server has forgotten some. */
+  shown: Map<string, number> | undefined = new Map()
   readonly requestIds = new Set<string>()
   /** Ids of groups since its beginning, of which some are no more. */
   readonly groupIds = new Set<string>()
@@ -126,7 +126,7 @@ export class Held {
   begin(origin: Origin, machine: number): void {
     this.life = lifeFrom(origin, machine)
     this.entries = []
-    this.shown.clear()
+    this.shown = new Map()
     this.requestIds.clear()
     this.groupIds.clear()
   }

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import type { Contract } from '../../src/contract/contract.ts'
+import type { CoverageReport } from '../../src/coverage/report.ts'
 import type { ServiceResponse } from '../independent-service/service.ts'
 import { expectDocumented } from '../support/control-plane.ts'
 import type { Received } from '../support/request.ts'
@@ -26,10 +27,13 @@ const QUOTA = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'
 export class Run {
   readonly world: World
   readonly contract: Contract
+  /** The answers that there were, such as `addDomains 400 invalid_domain`. */
+  readonly reached: Set<string>
   readonly #places: readonly Place[]
 
-  constructor(world: World, contract: Contract, places: readonly Place[]) {
+  constructor(world: World, contract: Contract, places: readonly Place[], reached: Set<string>) {
     this.world = world
+    this.reached = reached
     this.contract = contract
     this.#places = places
   }
@@ -165,7 +169,13 @@ export class Run {
   }
 
   /** Notes what journal, coverage and request ids must know of it. */
-  #record({ held, before, isAccepted }: Expected, received: Received | undefined): void {
+  #record(expected: Expected, received: Received | undefined): void {
+    const { held, before, isAccepted, isInjected, operation, response } = expected
+    if (operation !== undefined && !isInjected) {
+      const name = `${operation} ${outlineOf(response).split(' ').slice(0, 2).join(' ')}`.trim()
+      this.reached.add(name)
+      if (isAccepted) held?.shown?.set(name, (held.shown.get(name) ?? 0) + 1)
+    }
     if (held === undefined) return
     // A key that is disabled or in no good form tells whose request it is, but it is numbered among those of nobody.
     const id = isAccepted ? received?.headers['x-request-id'] : undefined
@@ -204,6 +214,8 @@ export class Run {
     expect((await read('/faults')).faults).toEqual(known.faults)
     expect((await read('/snapshots')).snapshots).toEqual(known.snapshots)
     expect((await read('/requests?limit=1')).count, 'the journal').toBe(held.entries.length)
+    if (held.shown !== undefined)
+      expect(shownIn(await read('/coverage')), 'the coverage').toEqual([...held.shown].sort())
   }
 
   /** What the stand-in knows of all accounts together. */
@@ -238,6 +250,17 @@ export class Run {
       await this.control('PATCH', `/accounts/${held.id}/clock`, { advance: 'PT0S' })
     }
   }
+}
+
+/** The answers of the service's own that a coverage has, but for those to keys that were not accepted. */
+function shownIn({ operations }: { operations: CoverageReport['operations'] }): [string, number][] {
+  const all = operations.flatMap(({ operation, responses }) =>
+    responses.map(({ status, code = '', genuine }): [string, number] => [
+      `${operation} ${status} ${code}`.trim(),
+      genuine,
+    ]),
+  )
+  return all.filter(([name, genuine]) => genuine > 0 && !name.includes(' 401 ')).sort()
 }
 
 /** Status, code and quota of an answer. */

@@ -22,8 +22,9 @@ interface Search {
   seed: number
 }
 
-/** Sends random commands to the stand-in at these places, and holds every answer to the model. */
-export async function search({ contract, places, isStanding = false, events = [], runs, seed }: Search): Promise<void> {
+/** Sends random commands to the stand-in at these places, and holds every answer to the model. Returns which there were. */
+export async function search({ contract, places, isStanding = false, events = [], runs, seed }: Search) {
+  const reached = new Set<string>()
   const sequences = fc.noBias(fc.commands([allCommands(events)], { maxCommands: 100, size: 'max' }))
   const property = fc.asyncProperty(sequences, async (commands) => {
     const scratch = mkdtempSync(join(tmpdir(), 'understudy-model-'))
@@ -33,7 +34,7 @@ export async function search({ contract, places, isStanding = false, events = []
     const opened: Place[] = []
     try {
       for (const open of places) opened.push(await open({ options, contract, scratch }))
-      const run = new Run(world, contract, opened)
+      const run = new Run(world, contract, opened, reached)
       await setUp(run)
       await fc.asyncModelRun(() => ({ model: world, real: run }), commands)
       await lookAtEverything(run)
@@ -43,6 +44,7 @@ export async function search({ contract, places, isStanding = false, events = []
     }
   })
   await fc.assert(property, { numRuns: runs, seed, endOnFailure: process.env['MODEL_END'] !== undefined })
+  return reached
 }
 
 /** Several keys of one account; another account that lives in other hours and on another day; one below the plan. */

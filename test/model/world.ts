@@ -7,6 +7,8 @@ import { BEGINNING, FIRST, secretOf } from './pool.ts'
 /** What must come back, and who has a record of it. */
 export interface Expected {
   response: ServiceResponse
+  /** Absent for a path or a method that there is not. */
+  operation: string | undefined
   /** The account whose key it has, or presents in a wrong way. */
   held: Held | undefined
   /** Whether its key was accepted. */
@@ -69,7 +71,8 @@ export class World {
   ask(request: ServiceRequest): Expected {
     const { authorization } = request.headers
     const line = `${request.method} ${request.target.split('?')[0]?.replace('/api/v1', '')}`
-    const isRouted = OPERATIONS[line] !== undefined
+    const operation = OPERATIONS[line]
+    const isRouted = operation !== undefined
     const [, sandbox] = SANDBOX.exec(authorization ?? '') ?? []
     if (
       isRouted &&
@@ -92,7 +95,7 @@ export class World {
     if (isInjected) this.verdict.injected += 1
     if (isForbidden(outcome)) this.verdict.violations += 1
     const isAccepted = accepted !== undefined && !(outcome.kind === 'refused' && outcome.check === 'key')
-    return { response, held, isAccepted, isInjected, before }
+    return { response, operation, held, isAccepted, isInjected, before }
   }
 
   /** What the control plane does with the same request: by the same rules, but it costs no quota and meets no fault. */
@@ -112,6 +115,7 @@ export class World {
     for (const held of this.accounts.values()) {
       held.snapshots.clear()
       held.entries = []
+      held.shown = undefined
     }
   }
 }

@@ -12,7 +12,7 @@ import { BEGIN, KEY, play, Twins } from './playing.ts'
 import { PLAIN } from './profile.ts'
 import { usualSession } from './sessions.ts'
 
-const NAMES = ['none', 'no-success', 'added-count-off', 'first-group-for-all', 'record-twice']
+const NAMES = ['none', 'first-group-for-all']
 const departureNamed = (name: string) => {
   const departure = DEPARTURES.find(({ id }) => id === name)
   if (departure === undefined && name !== 'none') throw new Error(`There is no departure ${name}.`)

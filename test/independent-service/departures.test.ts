@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest'
+import { DEPARTURES, type Departure } from './departures.ts'
+import { THEIRS } from './finding.ts'
+import { accusationsIn, check, idsOf, verifyService } from './judging.ts'
+import { play, Twins } from './playing.ts'
+import { PLAIN } from './profile.ts'
+import { PARTS, usualSession } from './sessions.ts'
+
+/** How many exchanges after the first wrong answer the judge sees as well. */
+const MORE = 12
+
+/** Whether somebody calls the departure by its name: `check` of one of the sessions in which it shows, or else `verify`. */
+async function isNamed(departure: Departure, pattern: RegExp): Promise<boolean> {
+  for (const session of [usualSession, ...PARTS]) {
+    const twins = new Twins(PLAIN, departure)
+    const exchanges = play(session, twins)
+    if (twins.shown === undefined) continue
+    const conclusion = await check(exchanges.slice(0, twins.shownAt + MORE), { isSoleWriter: true })
+    if (idsOf(accusationsIn(conclusion)).some((id) => pattern.test(id))) return true
+  }
+  const { failures } = await verifyService(new Twins(PLAIN, departure, THEIRS))
+  return idsOf(failures).some((id) => pattern.test(id))
+}
+
+describe('a service that breaks the specification', () => {
+  const named = DEPARTURES.flatMap(({ found, ...departure }) => (found === undefined ? [] : [{ found, ...departure }]))
+  it.for(named)('is accused by the name of what is wrong: $does', async ({ found, ...departure }) => {
+    expect(await isNamed({ found, ...departure }, found)).toBe(true)
+  })
+
+  const open = DEPARTURES.filter(({ found }) => found === undefined)
+  it.for(open)('is not accused of what another service may do: $does', async (departure) => {
+    for (const session of [usualSession, ...PARTS]) {
+      expect(accusationsIn(await check(play(session, new Twins(PLAIN, departure))))).toEqual([])
+    }
+  })
+})
