@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { DEPARTURES, type Departure } from './departures.ts'
+import { DEPARTURES, type Departure, needsManyRequests } from './departures.ts'
 import { THEIRS } from './finding.ts'
 import { accusationsIn, check, idsOf, verifyService } from './judging.ts'
 import { play, Twins } from './playing.ts'
@@ -18,9 +18,18 @@ async function isNamed(departure: Departure, pattern: RegExp): Promise<boolean> 
     const conclusion = await check(exchanges.slice(0, twins.shownAt + MORE), { isSoleWriter: true })
     if (idsOf(accusationsIn(conclusion)).some((id) => pattern.test(id))) return true
   }
-  const { failures } = await verifyService(new Twins(PLAIN, departure, THEIRS))
+  const { failures } = await verifyService(new Twins(PLAIN, departure, THEIRS), {
+    exhaust: needsManyRequests(departure),
+  })
   return idsOf(failures).some((id) => pattern.test(id))
 }
+
+describe('a service that keeps the specification', () => {
+  it('is not accused by verify, which leaves nothing behind', async () => {
+    const { failures, left } = await verifyService(new Twins(PLAIN, undefined, THEIRS), { exhaust: false })
+    expect({ failures, left }).toEqual({ failures: [], left: [] })
+  })
+})
 
 describe('a service that breaks the specification', () => {
   const named = DEPARTURES.flatMap(({ found, ...departure }) => (found === undefined ? [] : [{ found, ...departure }]))

@@ -863,11 +863,10 @@ function changed(before: readonly string[], fields: Record<string, unknown>): st
   return all.filter((name) => !removed.some((each) => same(each, name)))
 }
 
-/** What shows only when quotas are used up, or much is read. */
-export const NEEDS_MANY_REQUESTS: ReadonlySet<Departure> = new Set([
-  ...QUOTAS,
-  ...RECORDS.filter(({ id }) => id === 'figures-change'),
-])
+/** Whether it shows only when quotas are used up, or much is read. */
+export function needsManyRequests({ id }: Departure): boolean {
+  return id === 'figures-change' || QUOTAS.some((each) => each.id === id)
+}
 
 export const DEPARTURES: readonly Departure[] = [
   ...KEYS,

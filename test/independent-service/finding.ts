@@ -1,4 +1,4 @@
-import { type Departure, NEEDS_MANY_REQUESTS } from './departures.ts'
+import { type Departure, needsManyRequests } from './departures.ts'
 import { accusationsIn, check, idsOf, verifyService } from './judging.ts'
 import { OPEN, type Tool } from './known.ts'
 import { play, Twins } from './playing.ts'
@@ -37,7 +37,7 @@ async function foundByCheck(name: keyof typeof SESSIONS, twins: Twins, isSoleWri
 async function foundByVerify(twins: Twins, departure: Departure) {
   const failuresOf = async (service: Twins, exhaust: boolean) => (await verifyService(service, { exhaust })).failures
   const usual = await accusedHonestly('verify', () => failuresOf(new Twins(PLAIN, undefined, THEIRS), true))
-  return idsOf(await failuresOf(twins, NEEDS_MANY_REQUESTS.has(departure))).filter((id) => !usual.has(id))
+  return idsOf(await failuresOf(twins, needsManyRequests(departure))).filter((id) => !usual.has(id))
 }
 
 export async function cellOf(tool: Tool, departure: Departure): Promise<Cell> {
