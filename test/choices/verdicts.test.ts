@@ -7,7 +7,7 @@ import type { Choices } from '../../src/contract/choices.ts'
 import { createRandom } from '../support/random.ts'
 
 /** Observations of one long run. */
-const MANY = 2_000
+const MANY = 1_000
 const SEED = 14_017
 
 /** Assumptions x0, x1 and so on with so many values each. */
@@ -118,7 +118,7 @@ describe('decideVerdicts', () => {
           expect(tryAll(sizes, named)[index]).toEqual(values)
         }
       }),
-      { seed: SEED, numRuns: 200 },
+      { seed: SEED, numRuns: 100 },
     )
   })
 
@@ -132,7 +132,7 @@ describe('decideVerdicts', () => {
         const isPossible = tryAll(sizes, observations).every((values) => values.length > 0)
         expect(contradicted.length === 0).toBe(isPossible)
       }),
-      { seed: SEED, numRuns: 150 },
+      { seed: SEED, numRuns: 100 },
     )
   })
 

@@ -42,7 +42,7 @@ interface Asked {
 /** What a service sends in place of an answer while a rule corrupts it. */
 export async function answersTo(
   corrupt: string,
-  { request, count = 40, actions, fixture = HELD }: Asked,
+  { request, count = 25, actions, fixture = HELD }: Asked,
 ): Promise<Answers> {
   const overlays = actions === undefined ? [] : [writeOverlay(temporaryFolder(), actions)]
   const service = await openService({ fixture, overlays, enforceQuotas: false })

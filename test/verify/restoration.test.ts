@@ -31,7 +31,7 @@ describe('a run of verify', () => {
     expect(await inventoryOf(service)).toEqual(before)
   })
 
-  it('that is killed at any request is undone by a sweep', () => expectUndone(8))
+  it('that is killed at any request is undone by a sweep', () => expectUndone(5))
 
   it('is undone by a second sweep when the first one is killed at any request', async () => {
     const service = await startService(FOREIGN)

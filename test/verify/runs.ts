@@ -12,7 +12,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const RUN = 'testrun1'
 
-const MEANT = ['underscores', 'already-monitored', 'quota-window']
+const MEANT = ['underscores', 'quota-window']
 /** A handful of alternatives: what a run asks for does not depend on them, and to rehearse all takes long. */
 export const few: Choices = { ...choices, alternatives: choices.alternatives.filter(({ id }) => MEANT.includes(id)) }
 

@@ -43,10 +43,6 @@ describe('a rule', () => {
   })
 
   it('about a quota is shown only by a quota that was used up to its end', async () => {
-    expect((await checksOf({})).check('rule/dmarc-limit')).toMatchObject({
-      outcome: 'not reached',
-      message: expect.stringContaining('--exhaust asks: GET /dmarc, until it is refused'),
-    })
     const { check } = await checksOf({ exhaust: true, waits: true })
     expect(check('rule/dmarc-limit')).toMatchObject({ outcome: 'pass' })
     expect(check('rule/at-most-50-domains')).toMatchObject({ outcome: 'pass' })
@@ -87,7 +83,6 @@ describe('the command of a finding', () => {
   it.each([
     ['Bearer verify-no-such-key', '"Authorization: Bearer verify-no-such-key"'],
     [`Bearer ${API_KEY}-longer`, '"Authorization: Bearer $API_KEY-longer"'],
-    [`Basic ${API_KEY}`, '"Authorization: Basic $API_KEY"'],
   ])('sends what the service has accepted: %s', async (authorization, written) => {
     const way: Way = async (request, send) => {
       const isLet = request.headers['Authorization'] === authorization

@@ -153,11 +153,7 @@ function costOf({ faults: [fault] }: Survived): number {
  * The requests after index `from` that the run without faults does not have. It removes the common end of both runs and
  * returns the rest.
  */
-function broughtAbout(
-  { requests }: RunObservation,
-  baseline: RunObservation,
-  from: number,
-): ReadonlySet<number> {
+function broughtAbout({ requests }: RunObservation, baseline: RunObservation, from: number): ReadonlySet<number> {
   const usual = baseline.requests.slice(from + 1).map(meaningOf)
   const tail = requests.slice(from + 1).map(meaningOf)
   let same = 0

@@ -79,7 +79,7 @@ describe('An exploration', () => {
     expect([isComplete(all), openIn(all.tiers), all.elusive]).toEqual([true, 0, 0])
   })
 
-  it.each([0, 1, 7])('is not complete after %i runs, and says how much is left', async (runs) => {
+  it.each([0, 7])('is not complete after %i runs, and says how much is left', async (runs) => {
     const found = await explore(strict, { runs })
     expect(isComplete(found)).toBe(false)
     expect(openIn(found.tiers)).toBeGreaterThan(0)
@@ -99,7 +99,7 @@ describe('An exploration', () => {
   })
 
   it('is the same whatever runs at the same time', async () => {
-    const [one, other] = await Promise.all([1, 3].map((jobs) => explore(strict, { jobs, runs: 20 })))
+    const [one, other] = await Promise.all([1, 3].map((jobs) => explore(strict, { jobs, runs: 12 })))
     expect(one && told(one)).toEqual(other && told(other))
     expect(one?.tiers).toEqual(other?.tiers)
   })
