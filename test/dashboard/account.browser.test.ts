@@ -124,20 +124,6 @@ it('creates an account, shows only that account, resets it, deletes it, and offe
   await expect.poll(() => placeOf(page)).toBe('default/account')
 })
 
-it('deletes the account that it has asked about, even when another one is chosen meanwhile', async () => {
-  const { page, account } = await visit('account', WIDE)
-  await press(page, 'Delete…')
-  await page.evaluate(`{
-    history.pushState(null, '', '/__admin/accounts/default/account')
-    dispatchEvent(new PopStateEvent('popstate'))
-  }`)
-  await expect.poll(() => picker(page).inputValue()).toBe('default')
-  await answer(page, 'Delete')
-  await page.getByText(`The account ${account} was deleted.`).waitFor()
-  const { accounts } = await ask<{ accounts: { id: string }[] }>(service(), '/accounts')
-  expect(accounts.map(({ id }) => id)).toContain('default')
-})
-
 it('asks for the token until it is the right one, also in a browser that stores nothing', async () => {
   const guarded = await startService({ adminToken: 'open-sesame' })
   const page = await newCleanPage()

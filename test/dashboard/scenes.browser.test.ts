@@ -1,6 +1,5 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { findLayoutProblems } from '../support/layout.ts'
 import { openDashboard, openView, placeOf, press, shareService, type Visit, viewOf, WIDE } from './dashboard-page.ts'
 
 const { service, visit } = shareService()
@@ -141,22 +140,6 @@ describe('a story', () => {
     await page.goto(page.url().replace(/accounts\/.*/, 'accounts/default/scenes'))
     await viewOf(page).getByText('has no scenes').waitFor()
   })
-
-  it('leaves more than half of any window to what it looks at', async () => {
-    const { page } = await visit('scenes', { fixture: 'demo', ...WIDE })
-    await begin(page, 'One company, twenty-five names')
-    for (const [width, height] of [
-      [360, 740],
-      [1024, 768],
-      [3840, 1080],
-    ] as const) {
-      await page.setViewportSize({ width, height })
-      expect((await story(page).boundingBox())?.height, `${width}`).toBeLessThan(height / 2)
-      expect(await findLayoutProblems(page), `${width}`).toEqual([])
-    }
-    await press(story(page), 'End the story')
-    await story(page).waitFor({ state: 'detached' })
-  })
 })
 
 describe('the presentation', () => {
@@ -176,8 +159,7 @@ describe('the presentation', () => {
     await page.keyboard.press('p')
     await bar(page).waitFor()
     await told(page, 'A quiet day')
-    const size = await heading(page, 'A quiet day').evaluate((each) => getComputedStyle(each).fontSize)
-    expect(Number.parseFloat(size)).toBeGreaterThan(30)
+    expect((await heading(page, 'A quiet day').boundingBox())?.height).toBeGreaterThan(35)
     const figures = heading(page, 'Passes DMARC')
     expect([await figures.count(), await page.getByRole('tablist').count()]).toEqual([0, 0])
     await keys(page, 'ArrowRight')

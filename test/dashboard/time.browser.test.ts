@@ -1,17 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import {
-  answer,
-  ask,
-  change,
-  openDashboard,
-  openView,
-  placeOf,
-  press,
-  shareService,
-  viewOf,
-  WIDE,
-} from './dashboard-page.ts'
+import { answer, ask, openView, press, shareService, viewOf, WIDE } from './dashboard-page.ts'
 
 const { service, visit } = shareService()
 const PRESENT = '2026-01-15 09:00'
@@ -151,7 +140,7 @@ describe('a play', () => {
     expect((await askAccount('/clock')).now).toBe('2026-01-15T09:00:00Z')
   })
 
-  it('says when the server does not answer, when its account is gone, and what a closed page has left behind', async () => {
+  it('waits while the server does not answer', async () => {
     const account = 'played'
     const { page } = await visit('time', { fixture: 'demo', account, ownPage: true, ...WIDE })
     await begin(page, '2026-01-05 12:00')
@@ -165,14 +154,5 @@ describe('a play', () => {
     await page.unroute('**/*-play-1/clock')
     await press(banner(page), 'Continue')
     await passUntil(page, '2026-01-09 00:00')
-    await page.close()
-    const other = await openDashboard(service(), `${account}/time`, WIDE, true)
-    await press(viewOf(other), `Delete ${account}-play-1`)
-    await answer(other, 'Delete')
-    await expect.poll(accounts).toEqual([])
-    await begin(other, '2026-01-05 12:00')
-    await passUntil(other, '2026-01-07 00:00')
-    await change(service(), 'DELETE', `/accounts/${account}-play-1`)
-    await expect.poll(() => other.clock.runFor(1_000).then(() => placeOf(other))).not.toContain('-play-')
   })
 })

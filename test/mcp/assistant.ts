@@ -86,7 +86,7 @@ async function* readLines(stream: Readable): AsyncGenerator<string> {
 }
 
 /** Registers what ends something that a test has begun. */
-export type Finish = (end: () => unknown) => void
+export type Finish = (end: () => Promise<void>) => void
 
 /** An assistant in a session with these tools, which it has still to begin. */
 export async function openSessionWith(
