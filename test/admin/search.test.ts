@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { withKey } from '../support/account.ts'
-import { addFault, askControl } from '../support/control-plane.ts'
-import { startObserved } from '../support/observed-service.ts'
+import { askControl } from '../support/control-plane.ts'
 import { API_KEY, openService, type TestService } from '../support/service.ts'
 
 const LIST = '/accounts/default/requests'
@@ -79,25 +78,6 @@ describe('a list of requests has those', () => {
     )
     expect((await askControl(service, 'GET', '/verdict')).data.violations.count).toBe(marked.length)
   })
-})
-
-it('Requests are found by the fault rule that acted on them, also when only the clock went on or the rule is removed', async () => {
-  const { ask, get, send, ...observed } = await startObserved()
-  await addFault(observed, { match: { operation: 'addDomains' }, delay_ms: 1 })
-  await addFault(observed, { event: 'window-end', times: 1 })
-  for (let count = 0; count < 2; count++) await get('/domains')
-  await send('POST', '/domains', { domains: ['a.example'] })
-  const found = async (query: string) => {
-    const { data } = await ask('GET', `${LIST}?${query}`)
-    return data.requests.map(({ ordinal }: { ordinal: number }) => ordinal)
-  }
-  expect([await found('fault=fault_1'), await found('fault=fault_2')]).toEqual([[3], [1]])
-  await ask('DELETE', '/accounts/default/faults')
-  expect([await found('fault=fault_1&method=POST'), await found('fault=fault_2')]).toEqual([[3], [1]])
-  const { error } = await ask('GET', `${LIST}?fault=fault_9`)
-  expect(error.message).toBe(
-    '`fault` must be one of those that there are, and there are none, so "fault_9" is none of them.',
-  )
 })
 
 it.each<[what: string, query: string, message: string]>([

@@ -23,8 +23,6 @@ interface Case {
   says: string
   /** The same for the kept account. */
   kept?: string
-  /** Settings with which the account is kept, where the contract of the package would not admit it. */
-  before?: object
 }
 
 function inTwoGroups(value: string): Case {
@@ -38,13 +36,6 @@ function inTwoGroups(value: string): Case {
 }
 
 const CASES: Readonly<Record<string, Case>> = {
-  'a name with an underscore': {
-    before: setting('underscores', 'accepted'),
-    action: setting('underscores', 'refused'),
-    fixture: { domains: ['b.example', { name: '_a.example' }] },
-    says: '/domains/1/name: "_a.example" is not a valid hostname (setting underscores: refused).',
-    kept: '/account/domains/1/name is "_a.example" but must have the format hostname (setting underscores: refused)',
-  },
   'more domains than the cap': {
     action: setting('domain-cap', 1),
     fixture: TWO,
@@ -94,8 +85,7 @@ describe('an overlay that contradicts the fixture', () => {
 describe('an overlay that contradicts a kept account', () => {
   it.each(rows.filter(([, { kept }]) => kept !== undefined))('stops the start: %s', async (_, row) => {
     const data = temporaryFolder()
-    const overlays = row.before === undefined ? [] : [overlayOf(row.before)]
-    await (await startUnderstudy({ fixture: row.fixture, data, overlays })).stop()
+    await (await startUnderstudy({ fixture: row.fixture, data })).stop()
     const file = join(data, 'account-default.json')
     const before = readFileSync(file, 'utf8')
     const error = await startError({ data, fixture: 'empty', overlays: [overlayOf(row.action)] })
