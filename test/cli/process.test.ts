@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -6,7 +6,6 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished } from 'vitest'
-import { makeProject } from '../support/client-project.ts'
 import { eventually } from '../support/processes.ts'
 import { it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
@@ -175,47 +174,16 @@ describe('a data folder', () => {
   })
 })
 
-describe('with --exit-with-parent, the server ends', () => {
-  const SERVE = 'serve --port 0 --log-level silent --ready-file'
-
-  function isAlive(pid: number): boolean {
-    try {
-      process.kill(pid, 0)
-      return !/^\d+ \(.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
-    } catch {
-      return false
-    }
-  }
-
-  /** Starts a program that starts servers with ready files, and waits until these are there. */
-  async function startParent(folder: string, [command = '', ...args]: readonly string[], ready = ['ready.json']) {
-    const child: ChildProcess = spawn(command, args, { cwd: folder, env: environmentWith(), stdio: 'ignore' })
-    const pids: number[] = []
-    for (const name of ready) {
-      const path = join(folder, name)
-      await eventually(`${name} is there`, () => existsSync(path) && readFileSync(path, 'utf8') !== '')
-      pids.push(JSON.parse(readFileSync(path, 'utf8')).pid)
-    }
-    onTestFinished(() => {
-      for (const pid of pids) if (isAlive(pid)) process.kill(pid, 'SIGKILL')
-    })
-    return { child, pids }
-  }
-
-  it('with a script that is killed, and without it the server goes on', async ({ folder }) => {
-    // A shell waits in the foreground for something else.
-    const line = `${LINE} ${SERVE} bound.json --exit-with-parent & ${LINE} ${SERVE} free.json & sleep 60; true`
-    const { child, pids } = await startParent(folder, ['sh', '-c', line], ['bound.json', 'free.json'])
-    child.kill('SIGKILL')
-    await eventually('the server has ended', () => !isAlive(pids[0] ?? 0))
-    expect(isAlive(pids[1] ?? 0)).toBe(true)
-  })
-
-  it('with a script that called npx and is killed', async ({ folder }) => {
-    makeProject(folder)
-    const line = `npx dmarc-understudy ${SERVE} ready.json --exit-with-parent & sleep 60; true`
-    const { child, pids } = await startParent(folder, ['sh', '-c', line])
-    child.kill('SIGKILL')
-    await eventually('the server has ended', () => !isAlive(pids[0] ?? 0))
-  })
+it('with --exit-with-parent, serve ends with a script that is killed, and without it goes on', async ({ folder }) => {
+  const [bound, free] = ['bound.json', 'free.json'].map((name) => join(folder, name)) as [string, string]
+  const serve = `${LINE} serve --port 0 --log-level silent --ready-file`
+  // A shell waits in the foreground for something else.
+  const line = `${serve} '${bound}' --exit-with-parent & ${serve} '${free}' & sleep 60; true`
+  const script = spawn('sh', ['-c', line], { env: environmentWith(), stdio: 'ignore' })
+  await eventually('both are ready', () => existsSync(bound) && existsSync(free))
+  const { pid, base_url: url } = JSON.parse(readFileSync(free, 'utf8'))
+  onTestFinished(() => void process.kill(pid, 'SIGKILL'))
+  script.kill('SIGKILL')
+  await eventually('the server has ended', () => !existsSync(bound))
+  expect(await answers(url)).toBe(true)
 })

@@ -232,10 +232,6 @@ const ROWS: Readonly<Record<string, Row | ((outputs: string, inputs: string) => 
     args: ['calibrate', ...reports(outputs), recordLeaks(inputs), '--out', join(outputs, 'overlay')],
     tells: /In the overlay/,
   }),
-  'calibrate with a key': async () => ({
-    args: ['calibrate', '--base-url', await startLeaking(), '--api-key', KEY],
-    tells: /calibrate|verify/,
-  }),
   'assumptions, which quotes the command of a client': async (outputs, inputs) => {
     await startInProcess(['check', recordLeaks(inputs), '--evidence', join(inputs, 'evidence')]).ended
     const baseline = { exit_code: 0, seconds: 1, requests: 1, steady: false }
