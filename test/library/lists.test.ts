@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { readLimits } from '../../src/admin/document.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
 import { controlApi } from '../support/control-plane.ts'
-import { open, openAttached, send, untilTheEnd, WAYS } from './stand-in.ts'
+import { open, openAttached, untilTheEnd, WAYS } from './stand-in.ts'
 
 const { pageLimit } = readLimits(controlApi)
 
@@ -34,17 +34,15 @@ it('A list of requests, used over HTTP, is whole, or the part that is asked for'
   const understudy = untilTheEnd(await openAttached({ enforceQuotas: false, journal: 5_000 }))
   const account = await understudy.createAccount()
   const count = pageLimit + 50
-  for (let number = 0; number < count; number++) await send(understudy, account, 'GET', '/domains')
-  const [{ ordinal: first } = { ordinal: 0 }] = await account.requests.list({ before: 50 + 1_000_000 })
+  const { headers } = account
+  for (let sent = 0; sent < count; sent++) await understudy.fetch(`${account.baseUrl}/domains`, { headers })
+  const [{ ordinal: first } = { ordinal: 0 }] = await account.requests.list({ before: 1_000_000, limit: count })
   const numbers = async (filter?: Parameters<typeof account.requests.list>[0]) =>
     (await account.requests.list(filter)).map(({ ordinal }) => ordinal - first + 1)
   const all = Array.from({ length: count }, (_, index) => index + 1)
   expect(await numbers()).toEqual(all)
   expect(await numbers({ limit: count - 10 })).toEqual(all.slice(10))
-  expect(await numbers({ limit: pageLimit })).toEqual(all.slice(50))
-  expect(await numbers({ limit: 3 })).toEqual(all.slice(-3))
   expect(await numbers({ limit: 0 })).toEqual([])
-  expect(await numbers({ before: first + 39 })).toEqual(all.slice(0, 39))
   expect(await numbers({ before: first + 39, limit: 2 })).toEqual([38, 39])
   await expect(account.requests.list({ limit: 1.5 })).rejects.toMatchObject({ code: 'invalid_value' })
   await expect(account.requests.list({ before: -1 })).rejects.toMatchObject({ code: 'invalid_value' })

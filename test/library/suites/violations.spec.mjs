@@ -1,20 +1,19 @@
+import { createTest } from 'dmarc-understudy/vitest'
 import { afterEach, describe } from 'vitest'
-import type { AccountWithKey, Understudy } from '../../../src/index.ts'
-import { createTest } from '../../../src/vitest.ts'
 
 const test = createTest({ now: '2026-01-15T09:00:00Z', failOnViolation: true })
 
-const send = (account: AccountWithKey, path: string, body?: unknown, headers: object = account.headers) =>
+const send = (account, path, body, headers = account.headers) =>
   fetch(account.baseUrl + path, {
     headers: { 'content-type': 'application/json', ...headers },
-    ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
+    ...(body && { method: 'POST', body: JSON.stringify(body) }),
   })
-const read = (account: AccountWithKey) => send(account, '/domains')
-const violate = (account: AccountWithKey) => send(account, '/domains', { domain: ['a.example'] })
-const misspell = (account: AccountWithKey, headers?: object) => send(account, '/domain', undefined, headers)
+const read = (account) => send(account, '/domains')
+const violate = (account) => send(account, '/domains', { domain: ['a.example'] })
+const misspell = (account, headers) => send(account, '/domain', undefined, headers)
 
 /** What each test does, by its name. */
-const DEEDS: Readonly<Record<string, (account: AccountWithKey, understudy: Understudy) => Promise<unknown>>> = {
+const DEEDS = {
   async 'keeps the contract'(account) {
     await send(account, '/domains', { domains: ['a.example'] })
     await send(account, '/domaingroups?id=nothing')
@@ -26,7 +25,7 @@ const DEEDS: Readonly<Record<string, (account: AccountWithKey, understudy: Under
   },
   'deletes the account': async (account) => [await violate(account), await account.delete()],
   'misspells a path without a key': (account) => misspell(account, {}),
-  'uses another account': (_, understudy) => violate(understudy.account as AccountWithKey),
+  'uses another account': (_, understudy) => violate(understudy.account),
   async 'does not wait for the response'(account) {
     // The connection is free again, so that the next request does not have to open one.
     await (await read(account)).text()
@@ -43,7 +42,7 @@ for (const [name, act] of Object.entries(DEEDS)) {
 }
 
 describe('after each test', () => {
-  afterEach<{ account: AccountWithKey }>(async ({ account }) => void (await violate(account)))
+  afterEach(async ({ account }) => void (await violate(account)))
   test('violates it in a hook', ({ account }) => void account)
 })
 
@@ -52,23 +51,23 @@ describe('with permission', () => {
   test('may violate it', async ({ account }) => [await violate(account), await misspell(account, {})])
 })
 
-test.extend({ failOnViolation: false })('is a test that may', async ({ account }) => void (await violate(account)))
+test.extend({ failOnViolation: false })('is a test that may', ({ account }) => violate(account))
 
-test.fails('is expected to violate it', async ({ account }) => void (await violate(account)))
+test.fails('is expected to violate it', ({ account }) => violate(account))
 
 describe.concurrent('at the same time', () => {
   let waiting = 2
-  let release = (): void => {}
-  const all = new Promise<void>((resolve) => {
+  let release
+  const all = new Promise((resolve) => {
     release = resolve
   })
   /** Is there as soon as both of the first two tests are. */
-  async function meet(): Promise<void> {
+  async function meet() {
     if (--waiting === 0) release()
     await all
   }
 
   test('one keeps it', async ({ account }) => [await meet(), await read(account)])
   test('another violates it', async ({ account }) => [await meet(), await misspell(account)])
-  test('the third has no key', async ({ account }) => void (await misspell(account, {})))
+  test('the third has no key', ({ account }) => misspell(account, {}))
 })
