@@ -18,6 +18,7 @@ export function command(name: string, run: (run: Run) => Promise<void>): Command
 /** Commands in the proportions in which they are worth sending. */
 export function allCommands(events: readonly Event[]): Arbitrary<Command> {
   const copies = fc.integer({ min: 2, max: 4 })
+  const turns = fc.constantFrom(1, 30, 100, 300, 1_000)
   return weighted<Command>(
     [40, plannedRequest.map(sending)],
     [2, fc.tuple(plannedRequest, copies).map(([plan, count]) => sendingAtOnce(plan, count))],
@@ -25,7 +26,13 @@ export function allCommands(events: readonly Event[]): Arbitrary<Command> {
     [3, fc.constantFrom(...LEAPS).map(passing)],
     [30, controlCommands],
     ...(events.length > 0 ? [[1, fc.constantFrom(...events).map(restarting)] as const] : []),
+    [events.includes('loss') ? 1 : 0, fc.tuple(plannedRequest, turns).map(([plan, count]) => losing(plan, count))],
   )
+}
+
+function losing(plan: PlannedRequest, turns: number): Command {
+  const name = `(a loss ${turns} turns after the beginning of ${describeRequest(plan)})`
+  return command(name, (run) => run.loseDuring(plan, turns))
 }
 
 function sending(plan: PlannedRequest): Command {

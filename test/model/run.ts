@@ -1,7 +1,8 @@
+import { setImmediate } from 'node:timers/promises'
 import { expect } from 'vitest'
 import type { Contract } from '../../src/contract/contract.ts'
 import type { CoverageReport } from '../../src/coverage/report.ts'
-import type { ServiceResponse } from '../independent-service/service.ts'
+import type { ServiceRequest, ServiceResponse } from '../independent-service/service.ts'
 import { expectDocumented } from '../support/control-plane.ts'
 import type { Received } from '../support/request.ts'
 import { expectLawful } from '../support/service.ts'
@@ -53,7 +54,7 @@ export class Run {
 
   /** Whichever the service takes first of several at once, it must answer what it answers to as many in a row. */
   async sendTogether(plan: PlannedRequest, copies: number): Promise<void> {
-    if (this.world.holderOf(this.#settleKey(plan))?.isUnderFaults(this.world.now)) return
+    if (this.world.holderOf(this.#settleKey(plan.authorization))?.isUnderFaults(this.world.now)) return
     const prepared = Array.from({ length: copies }, () => this.#prepare(plan))
     const holder = prepared[0]?.expected.held
     for (const place of this.#places) {
@@ -67,14 +68,20 @@ export class Run {
     for (const { expected } of prepared) this.#record(expected, undefined)
   }
 
-  #settleKey({ authorization }: PlannedRequest): string | undefined {
+  #settleKey(authorization: string | undefined): string | undefined {
     const { secrets } = this.world
     return authorization?.replace(/<(\d)>/, (_, index) => secrets.at(-1 - Number(index)) ?? 'none')
   }
 
   #prepare(plan: PlannedRequest): { asked: Asked; expected: Expected } {
-    const { method, path, query, body } = plan
-    const authorization = this.#settleKey(plan)
+    const { asked, request } = this.#settle(plan)
+    const expected = this.world.ask(request)
+    return { asked: { ...asked, isLost: expected.response.status === 0 }, expected }
+  }
+
+  /** The request with what is open in the plan, as it is sent and as the model sees it. */
+  #settle({ method, path, query, body, ...plan }: PlannedRequest): { asked: Asked; request: ServiceRequest } {
+    const authorization = this.#settleKey(plan.authorization)
     const holder = this.world.holderOf(authorization)
     const parameters = query.map((each): [string, string] =>
       'of' in each ? ['id', this.#findId(each.of, each.index, holder)] : [each.name, each.value],
@@ -82,10 +89,11 @@ export class Run {
     const target = parameters.length === 0 ? path : `${path}?${new URLSearchParams(parameters)}`
     const { contentType, content = Buffer.alloc(0) } = body
     const fields = { ...(authorization && { authorization }), ...(contentType && { 'content-type': contentType }) }
-    const expected = this.world.ask({ method, target: `/api/v1${target}`, headers: fields, body: content })
     const headers = { authorization: authorization ?? null, 'content-type': contentType ?? null }
-    const isLost = expected.response.status === 0
-    return { asked: { method, target, body: body.content, headers, isControl: false, isLost }, expected }
+    return {
+      asked: { method, target, body: body.content, headers, isControl: false },
+      request: { method, target: `/api/v1${target}`, headers: fields, body: content },
+    }
   }
 
   #findId(choice: IdChoice, index: number, held: Held | undefined): string {
@@ -227,10 +235,48 @@ export class Run {
     expect({ requests, injected, violations: violations.count }, 'the verdict').toEqual(this.world.verdict)
   }
 
-  /** Ends the servers and starts them again. What one of the places forgets, all forget. */
+  /** Ends the servers and starts them again. */
   async restart(event: Event): Promise<void> {
     if (event === 'loss') await this.#store()
     for (const place of this.#places) await place.restart(event)
+    await this.#forgetAll()
+  }
+
+  /** The only other place is lost while it has a request, so many turns later. It was done as a whole, or not at all. */
+  async loseDuring(plan: PlannedRequest, turns: number): Promise<void> {
+    const [first, second, third] = this.#places
+    if (first === undefined || second?.forgets !== true || third !== undefined) return
+    if (this.world.holderOf(this.#settleKey(plan.authorization)) === undefined) return
+    await this.#store()
+    const { asked, request } = this.#settle(plan)
+    const before = await this.#pictureOf(second)
+    const asking = second.ask({ ...asked, isLost: true })
+    for (let turn = 0; turn < turns; turn++) await setImmediate()
+    await second.restart('loss')
+    await asking
+    const after = await this.#pictureOf(second)
+    if (after !== before) {
+      const expected = this.world.ask(request)
+      await first.ask({ ...asked, isLost: expected.response.status === 0 })
+      expect(after, 'what was done in part').toBe(await this.#pictureOf(first))
+      await this.learnGroups(expected.held)
+    }
+    await this.#forgetAll()
+  }
+
+  /** All that a place keeps of the accounts. */
+  async #pictureOf(place: Place): Promise<string> {
+    const texts: string[] = []
+    for (const id of this.world.accounts.keys()) {
+      for (const part of ['/state', '/keys', '/quotas', '/faults']) {
+        texts.push((await place.ask({ method: 'GET', target: `/accounts/${id}${part}`, isControl: true })).text)
+      }
+    }
+    return texts.join('\n')
+  }
+
+  /** What one of the places forgets, all forget. */
+  async #forgetAll(): Promise<void> {
     if (!this.#places.some(({ forgets }) => forgets)) return
     for (const { id, snapshots } of this.world.accounts.values()) {
       for (const name of snapshots.keys()) await this.#forget(`/accounts/${id}/snapshots/${name}`)
