@@ -117,6 +117,8 @@ export function describeCounting(tested: Tested): void {
     const drawn = (ordinal: number) => fraction(chanceOfFault({ seed: 42, id: 'acme' }, 'fault_1', ordinal)[0])
     expect(acted).toEqual(acted.map((_, index) => drawn(index + 1) < 0.5))
     expect(new Set(acted).size).toBe(2)
+    const tally = (await countersOf(tested.store, 'acme')).tallies.get('fault_1')
+    expect(tally).toEqual({ matched: 12, hits: acted.filter(Boolean).length })
   })
 
   it('no request that is none of the account', async () => {
