@@ -43,6 +43,7 @@ function serviceAt(environment: NodeJS.ProcessEnv): TestService {
     advance(milliseconds) {
       const advance = `PT${milliseconds / 1000}S`
       moved = moved.then(() => sendRequest('PATCH', `${adminUrl}/accounts/default/clock`, { advance }))
+      return moved
     },
     async sendRaw(bytes) {
       await moved
