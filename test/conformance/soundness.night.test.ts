@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { sessions, truths, wrongsAbout } from './soundness.ts'
 
-const SEED = 7
+const SEED = 8
 
 it(`nobody is accused of what many random sessions show, whatever the stand-in has chosen (seed ${SEED})`, {
   timeout: 3_600_000,
@@ -11,5 +11,5 @@ it(`nobody is accused of what many random sessions show, whatever the stand-in h
   const property = fc.asyncProperty(sessions, some, async (session, truth) => {
     expect(await wrongsAbout(session, truth), truth.join()).toEqual([])
   })
-  await fc.assert(property, { seed: SEED, numRuns: 300, endOnFailure: true })
+  await fc.assert(property, { seed: SEED, numRuns: 200, endOnFailure: true })
 })
