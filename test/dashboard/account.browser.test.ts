@@ -3,20 +3,8 @@ import { expect, it } from 'vitest'
 import { newCleanPage, newPage } from '../support/browser.ts'
 import { askControl } from '../support/control-plane.ts'
 import { API_KEY, startService } from '../support/service.ts'
-import {
-  adminUrl,
-  answer,
-  ask,
-  change,
-  lookAgain,
-  openDashboard,
-  placeOf,
-  press,
-  shareService,
-  untilLive,
-  viewOf,
-  WIDE,
-} from './dashboard-page.ts'
+import { adminUrl, ask, change, openDashboard, placeOf, shareService, untilLive, WIDE } from './dashboard-page.ts'
+import { answer, lookAgain, press, see, viewOf, warns } from './user.ts'
 
 const { service, visit } = shareService()
 
@@ -30,33 +18,33 @@ it('shows how a client reaches the service, what is left of the quotas, and the 
   await change(enforcing, 'POST', '/accounts', { id: 'sandbox_mine' })
   const page = await openDashboard(enforcing, 'sandbox_mine/account', WIDE)
   const { baseUrl } = enforcing
-  await viewOf(page).getByText(`curl -sS -H 'Authorization: Bearer sandbox_mine' ${baseUrl}/domains`).waitFor()
+  await see(viewOf(page), `curl -sS -H 'Authorization: Bearer sandbox_mine' ${baseUrl}/domains`)
   const send = () => enforcing.send('GET', '/dmarc', undefined, { authorization: 'Bearer sandbox_mine' })
   const quotas = viewOf(page).getByRole('region', { name: 'Remaining quotas' })
   await quotas.getByText('enforced', { exact: true }).waitFor()
   await send()
   await lookAgain(page)
-  await quotas.getByText('9 / 10').waitFor()
+  await see(quotas, '9 / 10')
   await press(quotas, 'Use up the quota of dmarc')
   await quotas.getByText('0 / 10', { exact: true }).waitFor()
   expect((await send()).status).toBe(429)
   await press(quotas, 'Refill the quota of dmarc')
-  await quotas.getByText('10 / 10').waitFor()
+  await see(quotas, '10 / 10')
   expect((await send()).status).toBe(200)
   await viewOf(page).getByRole('combobox', { name: 'Plan' }).selectOption('below-stone')
   await expect.poll(async () => (await send()).status).toBe(403)
   // Where the key is secret, a variable stands in its place.
   await picker(page).selectOption('default')
-  await viewOf(page).getByText(`curl -sS -H "Authorization: Bearer $API_KEY" ${baseUrl}/domains`).waitFor()
+  await see(viewOf(page), `curl -sS -H "Authorization: Bearer $API_KEY" ${baseUrl}/domains`)
 })
 
 it('creates a key, shows its secret once, disables and deletes it', async () => {
   const { page } = await visit('account', WIDE)
-  await viewOf(page).getByText('Requests are counted, but none is refused').waitFor()
+  await see(viewOf(page), 'Requests are counted, but none is refused')
   const keys = viewOf(page).getByRole('region', { name: 'Keys' })
   await keys.getByLabel('Label of a new key').fill('CI')
   await page.keyboard.press('Enter')
-  await dialog(page).getByText('export API_KEY=').waitFor()
+  await see(dialog(page), 'export API_KEY=')
   const secret = await secretIn(page)
   const status = async () =>
     (await service().send('GET', '/domains', undefined, { authorization: `Bearer ${secret}` })).status
@@ -64,7 +52,7 @@ it('creates a key, shows its secret once, disables and deletes it', async () => 
   await press(dialog(page), 'Close')
   await expect.poll(() => page.content()).not.toContain(secret)
   const item = keys.getByRole('listitem').filter({ hasText: 'CI' })
-  await item.getByText('in grace period').waitFor()
+  await see(item, 'in grace period')
   for (const [name, says, answered] of [
     [/^Disable/, 'disabled', 401],
     [/^Enable/, 'enabled', 200],
@@ -91,11 +79,11 @@ it('creates an account, shows only that account, resets it, deletes it, and offe
   await form.getByLabel('Fixture').selectOption('demo')
   await form.getByLabel('Seed').fill('seven')
   await press(form, 'Create')
-  await form.getByRole('alert').filter({ hasText: '“Seed” must be of type integer' }).waitFor()
+  await warns(form, '“Seed” must be of type integer')
   await form.getByLabel('Seed').fill('7')
   await form.getByLabel('Time at the beginning').fill('2026-01-15T09:00:00Z')
   await page.keyboard.press('Enter')
-  await dialog(page).getByText('The account other').first().waitFor()
+  await see(dialog(page), 'The account other')
   const authorization = `Bearer ${await secretIn(page)}`
   await page.keyboard.press('Escape')
   await page.getByRole('tab', { name: 'Domains 25' }).waitFor()
@@ -120,7 +108,7 @@ it('creates an account, shows only that account, resets it, deletes it, and offe
   await expect.poll(() => placeOf(page)).toBe('newcomer/account')
   await change(service(), 'DELETE', '/accounts/newcomer')
   await lookAgain(page)
-  await page.getByText('There is no account newcomer, so this is the account default.').waitFor()
+  await see(page, 'There is no account newcomer, so this is the account default.')
   await expect.poll(() => placeOf(page)).toBe('default/account')
 })
 
@@ -131,7 +119,7 @@ it('asks for the token until it is the right one, also in a browser that stores 
     `Object.defineProperty(window, 'sessionStorage', { get() { throw new DOMException('No', 'SecurityError') } })`,
   )
   await page.goto(adminUrl(guarded, '/'))
-  await dialog(page).getByText('requires a token').first().waitFor()
+  await see(dialog(page), 'requires a token')
   await page.keyboard.press('Escape')
   for (const [token, says] of [
     ['wrong', 'This token is wrong'],
@@ -139,7 +127,7 @@ it('asks for the token until it is the right one, also in a browser that stores 
   ] as const) {
     await dialog(page).getByRole('textbox').fill(token)
     await page.keyboard.press('Enter')
-    if (says !== '') await dialog(page).getByText(says).waitFor()
+    if (says !== '') await see(dialog(page), says)
   }
   await untilLive(page)
 })

@@ -1,26 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import {
-  dayTicks,
-  linePath,
-  nearestIndex,
-  roundTicks,
-  scaleLinear,
-  shareTicks,
-} from '../../src/dashboard/charts/plot.ts'
-
-it('a line is interrupted where a value is missing, and a value alone is a dot', () => {
-  expect(linePath([[0, 1], [2, 3.456], null, [4, 5], null, null])).toBe('M0,1L2,3.5M4,5h0')
-})
-
-it.each([
-  [0, 0, 200, 10],
-  [50, 0, 200, 7.5],
-  [200, 0, 200, 0],
-  // A range of one number is no division by zero.
-  [3, 3, 3, 10],
-])('the value %d of the range from %d to %d has the place %d', (value, least, most, place) => {
-  expect(scaleLinear([least, most], [10, 0])(value)).toBe(place)
-})
+import { dayTicks, nearestIndex, roundTicks, shareTicks } from '../../src/dashboard/charts/plot.ts'
 
 describe('the ticks of an axis', () => {
   it.each([

@@ -1,5 +1,5 @@
-import type { Locator, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect } from 'vitest'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll } from 'vitest'
 import { newCleanPage, type PageOptions, reusePage } from '../support/browser.ts'
 import { openService, type TestService } from '../support/service.ts'
 
@@ -93,27 +93,6 @@ export async function untilLive(page: Page): Promise<void> {
 export function placeOf(page: Page): string {
   const { pathname, search } = new URL(page.url())
   return pathname.replace(/^\/__admin\/accounts\//, '') + search
-}
-
-/** Has a page load at once what it shows, as when somebody returns to it; by itself, it asks every few seconds. */
-export async function lookAgain(page: Page): Promise<void> {
-  await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`)
-}
-
-export const press = (within: Page | Locator, name: string) => within.getByRole('button', { name, exact: true }).click()
-
-export const openView = (page: Page, name: string) => page.getByRole('tab', { name: new RegExp(`^${name}\\b`) }).click()
-
-export const viewOf = (page: Page) => page.getByRole('tabpanel')
-
-/** Answers the question that lies above everything. Resolves to its text. */
-export async function answer(page: Page, button: string): Promise<string> {
-  const dialogs = page.getByRole('dialog')
-  const open = await dialogs.count()
-  const text = await dialogs.last().innerText()
-  await press(dialogs.last(), button)
-  await expect.poll(() => dialogs.count()).toBeLessThan(open)
-  return text
 }
 
 export function adminUrl({ baseUrl }: TestService, path: string): string {

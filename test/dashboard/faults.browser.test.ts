@@ -2,7 +2,8 @@ import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { loadControlApi } from '../../src/admin/document.ts'
 import { describeFaults } from '../../src/admin/fault-facts.ts'
-import { answer, lookAgain, press, shareService, viewOf } from './dashboard-page.ts'
+import { shareService } from './dashboard-page.ts'
+import { answer, lookAgain, press, see, viewOf, warns } from './user.ts'
 
 const { visit, service } = shareService()
 /** The families of the form, by the field of a rule that each fills in. */
@@ -33,12 +34,12 @@ it('makes the service fail by mouse, shows live what a rule does, and leads to t
   await press(form(page), 'Add the rule')
   const rule = rules(page).getByRole('listitem').first()
   await rule.getByRole('heading', { name: 'The next 3 GET /domains: error internal_error, before anything' }).waitFor()
-  await rule.getByText('applied 0 times').waitFor()
+  await see(rule, 'applied 0 times')
   for (const status of [500, 500, 500, 200]) expect((await send('GET', '/domains')).status).toBe(status)
-  await rule.getByText('spent').waitFor()
+  await see(rule, 'spent')
   await rule.getByRole('link', { name: 'GET /api/v1/domains' }).first().click()
   const details = page.getByRole('region', { name: 'GET /api/v1/domains' })
-  await details.getByText('The response does not show how the service behaves.').waitFor()
+  await see(details, 'The response does not show how the service behaves.')
   await details.getByRole('heading', { name: 'The fault' }).waitFor()
 })
 
@@ -53,17 +54,16 @@ it('offers every kind of fault with a sentence, and usual rules that fill in the
       await form(page)
         .getByRole('radio', { name: new RegExp(`^${name}\\b`) })
         .check()
-    await form(page).getByText(says).waitFor()
+    await see(form(page), says)
     await press(form(page), 'Add the rule')
     await expect.poll(newest).toMatchObject({ times: 1, [asked]: asked === 'delay_ms' ? 1 : name })
   }
-  const before = (await ask('/faults')).count
-  const usual = await form(page).getByRole('group', { name: 'Usual rules' }).getByRole('button').allTextContents()
-  for (const [index, title] of usual.entries()) {
-    await press(form(page), title)
-    await press(form(page), 'Add the rule')
-    await expect.poll(async () => [title, (await ask('/faults')).count]).toEqual([title, before + index + 1])
-  }
+  const [usual = ''] = await form(page)
+    .getByRole('group', { name: 'Usual rules' })
+    .getByRole('button')
+    .allTextContents()
+  await press(form(page), usual)
+  await see(form(page), 'The next POST /domains: connection reset, after the change was made')
 })
 
 it('takes all conditions of a rule, the response of any other server, and says of each mistake where it is', async () => {
@@ -100,7 +100,7 @@ it('takes all conditions of a rule, the response of any other server, and says o
   ] as const) {
     await field(page, label).fill(text)
     await press(form(page), 'Add the rule')
-    await form(page).getByRole('alert').filter({ hasText: refusal }).waitFor()
+    await warns(form(page), refusal)
     await field(page, label).fill(texts[label])
   }
   await form(page)
@@ -121,12 +121,9 @@ it('shows what other clients add, copies a rule as a command, and removes one or
   await lookAgain(page)
   const rule = rules(page).getByRole('listitem').first()
   await rule.getByText('fault_1, as code').click()
-  await rule.getByText(/^curl -sS --json '\{.*\}' 'http:\S+\/faults'$/).waitFor()
+  await see(rule, /^curl -sS --json '\{.*\}' 'http:\S+\/faults'$/)
   await press(rule, 'Copy fault_1 as curl')
-  await page
-    .getByText(/Copied|The text is selected/)
-    .first()
-    .waitFor()
+  await see(page, /Copied|The text is selected/)
   await press(page, 'Add the set flaky')
   await expect.poll(async () => (await ask('/faults')).count).toBe(4)
   await press(rules(page), 'Remove fault_2')

@@ -1,33 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { rowAfterKey, type View, windowOf } from '../../src/dashboard/controls/row-window.ts'
 import { divideNames, readNames } from '../../src/dashboard/domains/name-list.ts'
 import { filterDomains, type Order, sortDomains, type Wanted } from '../../src/dashboard/domains/selection.ts'
 import { compareLines } from '../../src/dashboard/requests/line-difference.ts'
-import type { DmarcRecord, MonitoredDomain } from '../../src/dashboard/responses.ts'
-
-const VIEW: View = { top: 0, height: 400, row: 40, count: 10_000 }
-
-describe('a long list', () => {
-  it.each([
-    ['at the top', {}, { first: 0, end: 18 }],
-    ['between two rows', { top: 4_010 }, { first: 92, end: 119 }],
-    ['at the end', { top: 399_600 }, { first: 9_982, end: 10_000 }],
-    ['beyond the end, because rows are gone', { top: 399_600, count: 20 }, { first: 2, end: 20 }],
-    ['without rows', { top: 100, count: 0 }, { first: 0, end: 0 }],
-  ])('%s draws the rows that are seen, and few more', (_, view, expected) => {
-    expect(windowOf({ ...VIEW, ...view })).toEqual(expected)
-  })
-
-  it.each([
-    ['ArrowUp', 0, 0],
-    ['PageDown', 4, 13],
-    ['End', 0, 9_999],
-    ['ArrowDown', 9_999, 9_999],
-    ['Enter', 4, undefined],
-  ])('leads with %s from the row %i to %s', (key, index, expected) => {
-    expect(rowAfterKey(key, index, VIEW)).toBe(expected)
-  })
-})
+import type { DmarcRecord, JournalEntry, MonitoredDomain } from '../../src/dashboard/responses.ts'
+import { layTimeline } from '../../src/dashboard/time/timeline.ts'
 
 describe('the difference of two texts', () => {
   it.each([
@@ -106,5 +82,31 @@ describe('the list of domains', () => {
     [{ profile: 'parked', policy: 'reject' }, ''],
   ])('filtered by %o', (wanted, names) => {
     expect(namesIn(filterDomains(DOMAINS, { search: '', policy: '', profile: '', ...wanted }))).toBe(names)
+  })
+})
+
+/** Requests at minutes of the account's clock, such as `POST 5`, in the order in which they came. */
+function requestsAt(...texts: string[]): JournalEntry[] {
+  return texts.map((text, ordinal) => {
+    const [method, minute] = text.split(' ')
+    return { ordinal, request_id: text, method, at: `2026-01-15T09:0${minute}:00.000Z`, status: 200 } as JournalEntry
+  })
+}
+
+describe('the timeline', () => {
+  it.each<[what: string, requests: string[], moments: string[]]>([
+    ['has the newest first', ['POST 1', 'DELETE 2'], ['DELETE 2', 'POST 1']],
+    ['takes together what changed nothing', ['GET 1', 'HEAD 2', 'POST 4', 'GET 5'], ['rest', 'POST 4', 'rest']],
+    [
+      'says where the clock went back',
+      ['POST 5', 'GET 9', 'GET 2', 'POST 3'],
+      ['POST 3', 'rest', 'setback', 'rest', 'POST 5'],
+    ],
+    ['has a snapshot where the clock showed its time', ['POST 5', 'POST 8'], ['POST 8', 'snapshot', 'POST 5']],
+  ])('%s', (what, requests, moments) => {
+    const saved = { name: 'saved', taken_at: '2026-01-15T09:06:00Z', domains: 1, groups: 0 }
+    const found = layTimeline(requestsAt(...requests), what.includes('snapshot') ? [saved] : [])
+    const words = found.map((moment) => (moment.kind === 'change' ? moment.request.request_id : moment.kind))
+    expect(words).toEqual(moments)
   })
 })

@@ -4,7 +4,8 @@ import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { startService, type TestService } from '../support/service.ts'
 import { AUTHORIZED, CLOSE, requestBytes } from '../support/wire.ts'
-import { change, openDashboard, openView, placeOf, press, shareService, untilLive, viewOf } from './dashboard-page.ts'
+import { change, openDashboard, placeOf, shareService, untilLive } from './dashboard-page.ts'
+import { openView, press, see, viewOf, warns } from './user.ts'
 
 const { service, visit } = shareService()
 
@@ -40,7 +41,7 @@ it('shows what other clients do as it happens: requests, domains, groups, covera
     await viewOf(page).getByRole('heading').first().waitFor()
     await change('POST', path, body)
     // The page asks by itself.
-    await viewOf(page).getByText(text).first().waitFor()
+    await see(viewOf(page), text)
   }
 })
 
@@ -72,7 +73,7 @@ it('shows the newest requests of the journal after thousands of them at once, an
   const { page, account, send, ask } = await visit('requests')
   await flood(service(), account, 3_000)
   expect((await ask('/requests')).count).toBe(1_000)
-  await page.getByText('latest 300 of 1,000 requests').waitFor()
+  await see(page, 'latest 300 of 1,000 requests')
   await send('GET', '/dmarc')
   await expect.poll(async () => (await shown(page))[0]).toBe('/api/v1/dmarc')
   expect(await shown(page)).toHaveLength(300)
@@ -88,7 +89,7 @@ it('says that the server does not answer, and goes on with the one that takes it
   for (const number of [1, 2, 3]) await first.send('GET', `/domains?n=${number}`, undefined, { authorization })
   await page.getByRole('button', { name: 'All accounts: kept the contract' }).waitFor()
   await first.stop()
-  await page.getByRole('alert').filter({ hasText: 'The server does not answer.' }).waitFor()
+  await warns(page, 'The server does not answer.')
   await page.getByRole('status').filter({ hasText: 'Reconnecting…' }).waitFor()
   // Nobody confirms the verdict any more.
   await page.getByRole('button', { name: 'All accounts: verdict unknown' }).waitFor()
@@ -112,9 +113,9 @@ it('says what it waits for, gives up after ten seconds, and can be asked again',
   await page.reload()
   const givesUp = async (what: string) => {
     await page.clock.runFor(1_000)
-    await viewOf(page).getByText(`Waiting for ${what}…`).waitFor()
+    await see(viewOf(page), `Waiting for ${what}…`)
     await page.clock.runFor(9_500)
-    await viewOf(page).getByText('The server did not answer within 10 seconds.').waitFor()
+    await see(viewOf(page), 'The server did not answer within 10 seconds.')
   }
   await viewOf(page).getByRole('heading', { name: 'Keys' }).waitFor()
   await givesUp('the quotas')
@@ -122,5 +123,5 @@ it('says what it waits for, gives up after ten seconds, and can be asked again',
   await givesUp('the coverage')
   hangs = false
   await press(viewOf(page), 'Try again')
-  await viewOf(page).getByText('0 / 8').waitFor()
+  await see(viewOf(page), '0 / 8')
 })

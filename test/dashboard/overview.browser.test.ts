@@ -1,7 +1,8 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import type { OverviewReport } from '../../src/admin/reports.ts'
-import { lookAgain, press, shareService, viewOf, WIDE } from './dashboard-page.ts'
+import { shareService, WIDE } from './dashboard-page.ts'
+import { lookAgain, press, see, viewOf, warns } from './user.ts'
 
 const { visit } = shareService()
 
@@ -30,7 +31,7 @@ describe('the overview', () => {
     await expect.poll(() => rows.count()).toBe(attention.length + 1)
     const why = 'Enforced policy (quarantine), a sender that does not sign its mail since 6 January'
     expect(await rows.nth(1).innerText()).toContain(why)
-    await page.getByText(/^High: much mail of the domain is lost/).waitFor()
+    await see(page, /^High: much mail of the domain is lost/)
 
     // The chart tells the values of a day by key and by mouse, and has all of them in a table.
     const chart = page.getByRole('slider', { name: 'DMARC of all domains' })
@@ -44,7 +45,8 @@ describe('the overview', () => {
     await chart.hover({ position: { x: 500, y: 50 } })
     await page.getByRole('figure', { name: /^\d+ (November|December) 2025/ }).waitFor()
     await page.getByText('The figures as a table').click()
-    expect(await page.getByRole('table', { name: 'DMARC of all domains' }).getByRole('row').count()).toBe(91)
+    const figures = page.getByRole('table', { name: 'DMARC of all domains' })
+    await expect.poll(() => figures.getByRole('row').count()).toBe(91)
 
     await rows.nth(1).getByRole('link').click()
     await page.getByRole('region', { name: 'news.fjordlight.example' }).waitFor()
@@ -54,7 +56,7 @@ describe('the overview', () => {
     const { page, ask, change } = await visit('overview', { fixture: 'demo', ...WIDE })
     const before: OverviewReport = await ask('/overview')
     await page.getByRole('button', { name: "+1 hour on the account's clock" }).click()
-    await page.getByText('10:00:00').first().waitFor()
+    await see(page, '10:00:00')
     const table = viewOf(page).getByRole('table').filter({ hasText: 'Figure' })
     expect(await table.count()).toBe(0)
     await change('PATCH', '/clock', { advance: 'P12D' })
@@ -84,7 +86,7 @@ describe('the overview', () => {
     await page.getByRole('heading', { name: 'No figures yet' }).waitFor()
     await change('POST', '/domains', { domains: ['a.example'] })
     await lookAgain(page)
-    await page.getByText('There are no reports yet.').waitFor()
+    await see(page, 'There are no reports yet.')
     expect(await figure(page, 'Passes DMARC')).toBe('no reports')
     await change('PATCH', '/clock', { advance: 'P3D' })
     await lookAgain(page)
@@ -94,17 +96,17 @@ describe('the overview', () => {
     await change('PATCH', '/clock', { advance: 'P1D' })
     await lookAgain(page)
     // What it knew before stays.
-    await page.getByText('These figures are not the newest.').waitFor()
+    await see(page, 'These figures are not the newest.')
     expect(await figure(page, 'Passes DMARC')).toMatch(/^\d+\.\d %$/)
     await page.reload()
-    await page.getByRole('alert').filter({ hasText: 'The store is away.' }).waitFor()
+    await warns(page, 'The store is away.')
     await page.unrouteAll({ behavior: 'ignoreErrors' })
     await page.getByRole('slider', { name: 'DMARC of all domains' }).waitFor()
   })
 
   it('is one page of paper, black on white, without what only a screen needs', async () => {
     const { page } = await visit('overview', { fixture: 'agency', colorScheme: 'dark', ...WIDE })
-    await page.getByText(/^The worst 20 of [\d,]+ are listed\.$/).waitFor()
+    await see(page, /^The worst 20 of [\d,]+ are listed\.$/)
     const pdf = (await page.pdf({ format: 'A4' })).toString('latin1')
     expect(pdf.match(/\/Type\s*\/Page[^s]/g)).toHaveLength(1)
     await page.emulateMedia({ media: 'print', colorScheme: 'dark' })

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { answer, ask, openView, press, shareService, viewOf, WIDE } from './dashboard-page.ts'
+import { ask, shareService, WIDE } from './dashboard-page.ts'
+import { answer, openView, press, see, viewOf, warns } from './user.ts'
 
 const { service, visit } = shareService()
 const PRESENT = '2026-01-15 09:00'
@@ -16,7 +17,7 @@ describe('the clock', () => {
     await press(clock(page), 'Unfreeze')
     await press(clock(page), 'Freeze')
     await expect.poll(async () => (await ask('/clock')).frozen).toBe(true)
-    await clock(page).getByText('no window is open').waitFor()
+    await see(clock(page), 'no window is open')
     await send('GET', '/dmarc')
     for (const [name, leads, shown] of [
       ['Next window', 'to 10:00: GET /dmarc is refilled', '2026-01-15 10:00:00 UTC'],
@@ -24,14 +25,14 @@ describe('the clock', () => {
       ['Next refresh', 'to 16 January 2026, 00:00: GET /dmarc has new figures', '2026-01-16 00:00:00 UTC'],
       ['+1 day', 'to 17 January 2026, 00:00', '2026-01-17 00:00:00 UTC'],
     ] as const) {
-      await clock(page).getByText(leads).first().waitFor()
+      await see(clock(page), leads)
       await press(clock(page), name)
-      await clock(page).getByText(shown).waitFor()
+      await see(clock(page), shown)
     }
     // Where there is room, the head of every view has the usual steps.
     await openView(page, 'Coverage')
     await page.getByRole('button', { name: "+1 hour on the account's clock" }).click()
-    await page.getByRole('banner').getByText('2026-01-17 01:00:00 UTC').waitFor()
+    await see(page.getByRole('banner'), '2026-01-17 01:00:00 UTC')
     await openView(page, 'Time')
     for (const [instant, reason] of [
       ['2026-01-10 12:00', 'The clock already shows 2026-01-17T01:00:00Z'],
@@ -40,9 +41,9 @@ describe('the clock', () => {
     ] as const) {
       await clock(page).getByLabel('To an instant (UTC)').fill(instant)
       await press(clock(page), 'Set the clock')
-      if (reason !== '') await clock(page).getByRole('alert').filter({ hasText: reason }).waitFor()
+      if (reason !== '') await warns(clock(page), reason)
     }
-    await clock(page).getByText('2026-02-01 12:00:00 UTC').waitFor()
+    await see(clock(page), '2026-02-01 12:00:00 UTC')
   })
 })
 
@@ -60,10 +61,10 @@ describe('the timeline', () => {
     await moments(page).filter({ hasText: 'new.example' }).waitFor()
     await press(timeline(page), 'Restore before')
     expect(await answer(page, 'Restore')).toContain('State, keys, clock, quotas and fault rules')
-    await page.getByText('was restored').waitFor()
+    await see(page, 'was restored')
     expect((await ask('/domains')).count).toBe(0)
     await take()
-    await timeline(page).getByRole('alert').filter({ hasText: 'taken' }).waitFor()
+    await warns(timeline(page), 'taken')
     await send('POST', '/domains', { domains: ['new.example'] })
     await moments(page).filter({ hasText: 'Here the clock went back' }).waitFor()
     await timeline(page).getByLabel('Replace an old one').check()
@@ -81,10 +82,10 @@ describe('the timeline', () => {
     await send('GET', '/domains')
     await send('POST', '/domaingroups', { name: 'Lamps' })
     await expect.poll(() => moments(page).count()).toBe(3)
-    await moments(page).nth(1).getByText('2 requests that changed nothing').waitFor()
+    await see(moments(page).nth(1), '2 requests that changed nothing')
     await moments(page).first().getByRole('button').click()
     await answer(page, 'Rewind')
-    await page.getByText('just before POST').waitFor()
+    await see(page, 'just before POST')
     expect([(await ask('/domains')).count, (await ask('/groups')).count]).toEqual([1, 0])
   })
 })
@@ -115,24 +116,22 @@ describe('a play', () => {
   it('passes day by day in another account up to the present; is paused, stepped, and found again by a reload', async () => {
     const { page, account, ask: askAccount } = await visit('time', { fixture: 'demo', ownPage: true, ...WIDE })
     await begin(page, '2026-02-01 12:00')
-    await viewOf(page).getByRole('alert').filter({ hasText: 'before the end' }).waitFor()
+    await warns(viewOf(page), 'before the end')
     await begin(page, '2026-01-05 12:00')
-    await banner(page).getByText(`You see the account ${account}-play-1`).waitFor()
+    await see(banner(page), `You see the account ${account}-play-1`)
     await passUntil(page, '2026-01-07 00:00')
     await press(banner(page), 'Pause')
-    await banner(page).getByText('paused').waitFor()
+    await see(banner(page), 'paused')
     await press(banner(page), 'Next day')
-    await banner(page)
-      .getByText(/00:00:00 UTC, paused/)
-      .waitFor()
+    await see(banner(page), /00:00:00 UTC, paused/)
     await press(banner(page), 'Continue')
     await passUntil(page, '2026-01-10 00:00')
     await page.reload()
-    await banner(page).getByText(`which was made to play ${account}`).waitFor()
+    await see(banner(page), `which was made to play ${account}`)
     await page.clock.install()
     await press(banner(page), 'Play on')
     await passUntil(page, PRESENT)
-    await banner(page).getByText('has reached the end: 2026-01-15 09:00:00 UTC').waitFor()
+    await see(banner(page), 'has reached the end: 2026-01-15 09:00:00 UTC')
     const records = (id: string) => ask<object>(service(), `/accounts/${id}/dmarc?from=2025-12-16&to=2026-01-15`)
     expect(await records(`${account}-play-1`)).toEqual(await records(account))
     await press(banner(page), `Back to ${account}`)

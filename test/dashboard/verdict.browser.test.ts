@@ -3,7 +3,8 @@ import { describe, expect } from 'vitest'
 import { newCleanPage } from '../support/browser.ts'
 import { it } from '../support/program.ts'
 import { API_KEY, startService } from '../support/service.ts'
-import { answer, ask, openDashboard, placeOf, press, untilLive, viewOf } from './dashboard-page.ts'
+import { ask, openDashboard, untilLive } from './dashboard-page.ts'
+import { answer, press, see, viewOf } from './user.ts'
 
 const verdict = (page: Page, words: string) => page.getByRole('button', { name: words, exact: true })
 const sheet = (page: Page) => page.getByRole('dialog').first()
@@ -23,8 +24,8 @@ describe('the verdict', () => {
     await service.send('POST', '/domains', { wrong: 1 })
     const violated = verdict(page, 'All accounts: 2 violations')
     await violated.click()
-    await sheet(page).getByText('which "a b" is not').first().waitFor()
-    await sheet(page).getByText('repeated-read').waitFor()
+    await see(sheet(page), 'which "a b" is not')
+    await see(sheet(page), 'repeated-read')
     await page.keyboard.press('Escape')
     await sheet(page).waitFor({ state: 'detached' })
     expect(await page.evaluate('document.activeElement.textContent')).toContain('2 violations')
@@ -47,16 +48,16 @@ describe('the view Coverage', () => {
   it('shows how much of the contract was covered, and commands for the rest, which stay open while it grows', async () => {
     const service = await startService()
     const page = await openDashboard(service, 'default/coverage')
-    await viewOf(page).getByText('0 / 8').waitFor()
+    await see(viewOf(page), '0 / 8')
     const gap = viewOf(page).getByRole('group').filter({ hasText: 'createDomainGroup → 409' })
     await gap.getByText('createDomainGroup → 409').click()
     await service.get('/domains')
-    await viewOf(page).getByText('1 / 8').waitFor()
-    await gap.getByText('curl -sS -X POST -H "Authorization: Bearer $API_KEY"').first().waitFor()
+    await see(viewOf(page), '1 / 8')
+    await see(gap, 'curl -sS -X POST -H "Authorization: Bearer $API_KEY"')
     await page.getByRole('searchbox', { name: 'Filter gaps' }).fill('response createDomainGroup')
     await expect.poll(() => viewOf(page).getByRole('group').count()).toBeLessThan(20)
     await page.getByRole('searchbox', { name: 'Filter gaps' }).fill('no such gap')
-    await page.getByText('No gap matches the filter.').waitFor()
+    await see(page, 'No gap matches the filter.')
   })
 })
 
@@ -74,16 +75,9 @@ describe('the page of a proxy', () => {
     expect(tabs.map((text) => text.split(/\s/)[0])).toEqual(['Requests', 'Coverage'])
     expect(await page.getByRole('combobox', { name: 'Account' }).count()).toBe(0)
     const headers = { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' }
-    await fetch(`${baseUrl}/domains`, { headers })
-    await page.getByRole('link', { name: '/api/v1/domains' }).waitFor()
     await fetch(`${baseUrl}/domains`, { method: 'POST', headers, body: '{"wrong":1}' })
     await page.getByRole('row', { name: /violates the contract$/ }).waitFor()
     await page.getByRole('button', { name: 'All clients: 1 violation; not counted' }).click()
-    await sheet(page).getByText('Findings against the service').waitFor()
-    await page.keyboard.press('Escape')
-    await page.getByRole('tab', { name: 'Coverage' }).click()
-    await viewOf(page).getByText('2 / 8').waitFor()
-    await page.goto(`${new URL(baseUrl).origin}/__admin/accounts/default/faults`)
-    await expect.poll(() => placeOf(page)).toBe('default/requests')
+    await see(sheet(page), 'Findings against the service')
   })
 })

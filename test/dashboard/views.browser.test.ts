@@ -4,20 +4,8 @@ import { findAccessibilityProblems } from '../support/accessibility.ts'
 import { newPage } from '../support/browser.ts'
 import { findLayoutProblems } from '../support/layout.ts'
 import { openService, type TestService } from '../support/service.ts'
-import {
-  adminUrl,
-  ask,
-  change,
-  NOW,
-  openDashboard,
-  openView,
-  PHONE,
-  placeOf,
-  press,
-  untilLive,
-  viewOf,
-  WIDE,
-} from './dashboard-page.ts'
+import { adminUrl, ask, change, NOW, openDashboard, PHONE, placeOf, untilLive, WIDE } from './dashboard-page.ts'
+import { openView, press, see, viewOf } from './user.ts'
 
 /** Layout mistakes are nearly all seen at one of these sizes, and mistakes of contrast in one of these schemes. */
 const LOOKS = [
@@ -82,7 +70,7 @@ async function fillHostile() {
 /** Opens a place and waits until it shows a text of its data. */
 async function openPlace(page: Page, place: string, text: string | RegExp): Promise<void> {
   await page.goto(adminUrl(service, `/accounts/${place}`))
-  await page.getByRole('main').getByText(text).first().waitFor()
+  await see(page.getByRole('main'), text)
   await page.getByRole('tab', { name: /^Requests \d/, includeHidden: true }).waitFor({ state: 'attached' })
 }
 
@@ -264,15 +252,6 @@ describe('the address of the page', () => {
     await page.keyboard.press('Escape')
     await expect.poll(() => placeOf(page)).toBe(steps[0])
 
-    // Each link is an address, which the browser can open in another tab.
-    const link = page.getByRole('link', { name: 'fjordlight.example', exact: true })
-    const [other] = await Promise.all([
-      page.context().waitForEvent('page'),
-      link.click({ modifiers: ['ControlOrMeta'] }),
-    ])
-    await other.getByRole('heading', { name: 'fjordlight.example', exact: true }).waitFor()
-    expect(placeOf(page)).toBe(steps[0])
-    await other.close()
     await page.getByRole('combobox', { name: 'Account', exact: true }).selectOption(HOSTILE)
     await expect.poll(() => placeOf(page)).toContain(HOSTILE)
     await page.goBack()
@@ -289,7 +268,7 @@ describe('the address of the page', () => {
     [`${'a'.repeat(300)}/requests`, 'default/requests', 'invalid_domain'],
   ])('%s leads to %s', async (given, shown, text) => {
     const page = await openDashboard(service, given, WIDE)
-    await page.getByText(text).first().waitFor()
+    await see(page, text)
     await expect.poll(() => placeOf(page)).toBe(shown)
   })
 })
