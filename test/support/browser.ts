@@ -21,8 +21,7 @@ interface Opened {
 
 /**
  * The dashboard rests between its loads, so that a server has little to do. A page that tests reuse rests a tenth as long,
- * and so do tests that wait for it; `loads.browser.test.ts` has pages of its own, and counts what they ask for. Notes stay
- * as long as for a user.
+ * and so do tests that wait for it. Notes stay as long as for a user.
  */
 const HASTE = `{
   const { setTimeout: wait, setInterval: repeat } = globalThis
