@@ -50,6 +50,8 @@ export interface Row extends Sent {
   id: string
   /** The sentence of the specification that the row is about. */
   spec: string
+  /** Whether a row before it says the same about another operation. */
+  isRepeated: boolean
   given: Given
   answer: Answer
   /** The rules of the contract that decide. */
@@ -134,14 +136,24 @@ export function isForFetch({ send, body, text, base64 }: Sent): boolean {
 export const ROWS: readonly Row[] = [...written].flatMap(([file, sections]) =>
   sections.flatMap(({ spec, operations, rows }) =>
     rows.flatMap((row) =>
-      (operations ?? [undefined]).map((operation): Row => {
+      (operations ?? [undefined]).map((operation, index): Row => {
         const { when, ...own } = row
         const id = `${file}: ${when}${operation === undefined ? '' : `, ${operation}`}`
         const { send = '' } = sections[0]?.rows[0] ?? {}
         const usual: Sent = operation === undefined ? { send } : { send, ...ACCEPTED[operation] }
         const { body: _, ...withoutBody } = usual
         const base = own.text === undefined ? usual : withoutBody
-        return { given: {}, rules: [], open: [], answer: { status: 200 }, ...base, ...own, id, spec }
+        return {
+          given: {},
+          rules: [],
+          open: [],
+          answer: { status: 200 },
+          ...base,
+          ...own,
+          id,
+          spec,
+          isRepeated: index > 0,
+        }
       }),
     ),
   ),
