@@ -73,6 +73,18 @@ describe('a coverage report', () => {
     expect(answersIn(all)).toEqual(answersIn(await reportOf(service)))
   })
 
+  it('tells no share as more than it is', async () => {
+    const service = await startObserved()
+    const shares: CoverageReport['summary']['rules'][] = []
+    for (const path of ['/dmarc', '/domains', '/domaingroups', '/domaingroups?id=x', '/nothing']) {
+      await service.get(path)
+      shares.push(...Object.values((await reportOf(service)).summary))
+    }
+    const exact = ({ seen, total }: (typeof shares)[number]) => (1000 * seen) / total
+    for (const share of shares) expect(share.percent).toBe(Math.floor(exact(share)) / 10)
+    expect(shares.some((share) => Math.round(exact(share)) > exact(share))).toBe(true)
+  })
+
   it('is as at the beginning after a reset', async () => {
     const service = await startObserved()
     const before = await reportOf(service)
@@ -100,6 +112,15 @@ describe('a coverage report', () => {
       else await service.send(method, path, body)
     }
     expect(shownIn(await reportOf(service)).includes(rule)).toBe(isShown)
+  })
+
+  it('does not have the last request of a quota by one that is refused', async () => {
+    const service = await startObserved()
+    await service.ask('PATCH', '/accounts/default/quotas', { bucket: 'dmarc', remaining: 0 })
+    expect((await service.get('/dmarc')).status).toBe(429)
+    const shown = shownIn(await reportOf(service))
+    expect(shown).toContain('/dmarc x-quota 10 beyond')
+    expect(shown).not.toContain('/dmarc x-quota 10 at')
   })
 
   it.each<[edge: string, how: string, body: object]>([

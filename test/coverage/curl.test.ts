@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { composeCurl } from '../../src/coverage/curl.ts'
+import { composeCurl, writeCurl } from '../../src/coverage/curl.ts'
 
 it.each<[method: string, url: string, body: string | undefined, line: string]>([
   ['GET', 'http://a/b', undefined, 'curl -sS http://a/b'],
@@ -11,4 +11,13 @@ it.each<[method: string, url: string, body: string | undefined, line: string]>([
   ['GET', 'http://a/../b', undefined, 'curl -sS --path-as-is http://a/../b'],
 ])('a curl line sends %s %s as it is, with the body %j', (method, url, body, line) => {
   expect(composeCurl({ method, url, key: undefined, fields: [], body })).toBe(line)
+})
+
+it('a curl line has one Content-Type, which is that of the request if it has one', () => {
+  const urls = { baseUrl: 'http://a', adminUrl: 'http://b' }
+  const request = { plane: 'service', method: 'POST', path: '/c', body: { d: 1 } } as const
+  const typesIn = (line: string) => line.match(/Content-Type: [\w/]+/g)
+  expect(typesIn(writeCurl(request, urls, 'k'))).toEqual(['Content-Type: application/json'])
+  const typed = { ...request, headers: { 'Content-Type': 'text/plain' } }
+  expect(typesIn(writeCurl(typed, urls, 'k'))).toEqual(['Content-Type: text/plain'])
 })

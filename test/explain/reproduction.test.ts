@@ -58,6 +58,17 @@ describe('the code that sends a request again', () => {
     )
   })
 
+  it('sends no type where the request had none, and a rule that acts at once', async () => {
+    const { send, explain, ask } = await startObserved()
+    await send('POST', '/domains', { domains: ['a.example'] }, { 'content-type': null })
+    expect((await explain()).reproduction?.curl).toContain('-H Content-Type: ')
+    await ask('POST', '/accounts/default/faults', { respond: { status: 503 }, skip: 1 })
+    for (let sent = 0; sent < 2; sent++) await send('GET', '/domains').catch(() => undefined)
+    const { reproduction } = await explain()
+    expect(reproduction?.vitest).toContain('status: 503')
+    expect(reproduction?.vitest).not.toContain('skip')
+  })
+
   it('needs no account as it was for what the contract forbids in every state', async () => {
     const { send, explain, ask } = await startObserved({ fixture: 'agency' })
     const { headers } = await send('POST', '/domains', { domain: 'a.example' })

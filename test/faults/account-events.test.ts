@@ -52,6 +52,17 @@ describe('The event', () => {
     expect((await journalOf(empty))[0]).toMatchObject({ injected: false, fault: { rule: { event }, effect } })
   })
 
+  it('`grace-end` is about the key of the request, and not about one whose grace ends before', async ({ empty }) => {
+    const keyOf = async () => (await askControl(empty, 'POST', '/accounts/default/keys', {})).data.api_key
+    await keyOf()
+    await askControl(empty, 'PATCH', '/accounts/default/clock', { advance: 'P1D' })
+    const later = await keyOf()
+    await addFault(empty, { event: 'grace-end', times: 1 })
+    expect((await ask(empty, 'GET /domains', undefined, withKey(later))).status).toBe(200)
+    const { data: clock } = await askControl(empty, 'GET', '/accounts/default/clock')
+    expect(Date.parse(clock.now)).toBe(Date.parse('2026-01-23T09:30:00Z'))
+  })
+
   it('`grace-end` changes nothing for a key whose grace is over', async ({ service }) => {
     await addFault(service, { event: 'grace-end' })
     await service.get('/domains')

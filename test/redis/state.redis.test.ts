@@ -37,6 +37,16 @@ describe.skipIf(!HAS_REDIS)('Two servers on one Redis', () => {
     expect((await other.get('/accounts/acme')).status).toBe(404)
   })
 
+  it('agree on which names of groups are free, whichever of them has renamed one', async () => {
+    const [one, other] = await startTwo()
+    const create = (server: ControlPlane, name: string) => server.ask(KEY, 'POST', '/domaingroups', { name })
+    const { id } = (await create(one, 'Sales')).body.data.group
+    expect((await create(other, 'sales')).status).toBe(409)
+    expect((await one.ask(KEY, 'PATCH', `/domaingroups?id=${id}`, { name: 'Support' })).status).toBe(200)
+    expect((await create(other, 'Sales')).status).toBe(200)
+    expect((await create(other, 'SUPPORT')).status).toBe(409)
+  })
+
   it('share each quota and each fault rule exactly, however the requests are spread', async () => {
     const servers = await startTwo({ frozen: true })
     await servers[0].post(`${PATH}/faults`, {
