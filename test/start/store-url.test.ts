@@ -1,9 +1,6 @@
-import { createServer } from 'node:net'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { startUnderstudy } from '../../src/start/server.ts'
 import { maskStoreUrl, readStoreUrl, STORE_REMEDY } from '../../src/start/store-url.ts'
-import { listenOn } from '../support/listening.ts'
 
 const tcp = (more: object) => ({
   ...{ kind: 'tcp', host: 'db.example', port: 6379, tls: false, username: undefined, password: undefined, database: 0 },
@@ -83,29 +80,5 @@ describe('the URL of a store', () => {
       }),
       { seed: 5, numRuns: 300 },
     )
-  })
-})
-
-describe('a store that cannot be reached is named with the reason', () => {
-  it.each([
-    [
-      'redis://app:Sesame-77-Open@127.0.0.1:1/3',
-      /^The store redis:\/\/127\.0\.0\.1:1\/3 cannot be reached: connect ECONNREFUSED 127\.0\.0\.1:1; is it running there\?$/,
-    ],
-    [
-      'unix:/no/redis.sock',
-      /^The store unix:\/no\/redis\.sock cannot be reached: connect ENOENT \/no\/redis\.sock; is it running there\?$/,
-    ],
-  ])('%s', async (store, message) => {
-    await expect(startUnderstudy({ store, fixture: 'empty' })).rejects.toThrow(message)
-  })
-
-  it.each([
-    ['another protocol', 'HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n'],
-    ['an end at once', ''],
-  ])('where it answers with %s', async (_, answer) => {
-    const port = await listenOn(createServer((socket) => void socket.end(answer)))
-    const start = startUnderstudy({ store: `redis://127.0.0.1:${port}`, fixture: 'empty' })
-    await expect(start).rejects.toThrow(/cannot be reached: .+; is it Redis or Valkey\?/)
   })
 })
