@@ -77,13 +77,8 @@ function readKept(): KeptValidators {
 export async function keepValidators(use: (choices: Choices) => Promise<void>): Promise<void> {
   const schemas: Record<Detail, Map<string, Json>> = { errors: new Map(), validity: new Map() }
   const note: KeptValidators['note'] = (detail, name, schema) => schemas[detail].set(name, schema)
-  await useChoices({ ...NONE_KEPT, note }, use)
+  await use(await compareChoices([], { ...NONE_KEPT, note }))
   await writeModule(readPackageFile(OWN_DOCUMENT), ABOUT, await writeStandalone(schemas))
-}
-
-/** Uses the choices of the package's document with these validators. */
-export async function useChoices(kept: KeptValidators, use: (choices: Choices) => Promise<void>): Promise<void> {
-  await use(await compareChoices([], kept))
 }
 
 async function compareChoices(overlays: readonly Overlay[], kept: KeptValidators): Promise<Choices> {

@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { isMainThread } from 'node:worker_threads'
 import { inject, TestRunner } from 'vitest'
-import { BUDGET } from './budget.ts'
 import { endOf, environmentWith, follow, type Result, type RunningProgram, type RunOptions } from './running-program.ts'
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -35,11 +34,6 @@ export function spawnCommand(
   [command = '', ...args]: string[],
   { environment, folder = ROOT }: RunOptions = {},
 ): RunningProgram {
-  if (BUDGET === 'quick') {
-    throw new Error(
-      'A test that starts processes belongs into a *.slow.test.ts; `npm test` does not build the program.',
-    )
-  }
   // Planted mistakes are in the sources that a thread has loaded, and not in what was built.
   if (!isMainThread) TestRunner.getCurrentTest()?.context.skip('starts the built program')
   // What was built before is another program than the one of these sources.
