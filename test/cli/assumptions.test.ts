@@ -8,7 +8,7 @@ import type { Json } from '../../src/ground/json.ts'
 import { actionsFor, assumptions } from '../support/alternatives.ts'
 import { choices } from '../support/choices.ts'
 import { writeOverlay } from '../support/overlay-file.ts'
-import { expectRefusal, it } from '../support/program.ts'
+import { it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
 import { expectReport } from '../support/report-schema.ts'
 
@@ -112,15 +112,5 @@ describe('assumptions with evidence and dependencies', () => {
     expect(code).toBe(0)
     expect(stdout).toMatch(/^confirmed +head +The service has chosen alternative 1, with which the client works\./m)
     expect(stderr).toContain('1 of the assumptions are unknown')
-  })
-
-  it('refuse a dependencies file that is none, or of another contract', async ({ folder }) => {
-    const file = join(folder, 'client.json')
-    const missing = `${file}#/command: This is no report of vary: the value is missing…`
-    await expectRefusal(await writeBoth(folder, { a: 1 }), 2, missing)
-    const [first] = dependenciesOn().alternatives
-    const foreign = { ...dependenciesOn(), alternatives: [{ ...first, value: { value: 5 } }] }
-    const other = `${file}: This is about another contract. body-limit/1 had another meaning. …`
-    await expectRefusal(await writeBoth(folder, foreign), 2, other)
   })
 })

@@ -3,14 +3,13 @@ import { join } from 'node:path'
 import { load } from 'js-yaml'
 import { describe, expect } from 'vitest'
 import type { ChoiceObservation } from '../../src/choices/observation.ts'
-import { readChoices } from '../../src/contract/choices.ts'
 import { writeEvidence } from '../../src/evidence/evidence-file.ts'
 import type { Json } from '../../src/ground/json.ts'
 import { actionsFor } from '../support/alternatives.ts'
 import { choices } from '../support/choices.ts'
 import { exchangeWith } from '../support/exchanges.ts'
 import { writeOverlay } from '../support/overlay-file.ts'
-import { expectRefusal, it } from '../support/program.ts'
+import { it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
 import { runProcess } from '../support/program-process.ts'
 import { entryFrom, harOf, RECORDED_AT } from '../support/recorded.ts'
@@ -101,32 +100,6 @@ describe('calibrate', () => {
     const { code, stdout, stderr } = await runInProcess(await writeSeen(folder, seen))
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(says) })
     expect(load(stdout)).toMatchObject({ actions: [{ target: '$', update: {} }] })
-  })
-
-  it('is based on the overlays that are given', async ({ folder }) => {
-    const overlay = writeOverlay(folder, actionsFor('head-1'))
-    const file = join(folder, 'based.json')
-    const based = await readChoices([{ name: 'head', actions: actionsFor('head-1') as never }])
-    const conclusion = {
-      exchanges: 1,
-      judged: 1,
-      findings: [],
-      counts: {},
-      observations: [see('cors', 1)],
-      messages: {},
-    }
-    await writeEvidence(file, conclusion, {
-      tool: 'check',
-      choices: based,
-      overlays: [overlay],
-      targets: ['https://a'],
-    })
-    const message = `${file}#/contract/digest: This is evidence about another contract…`
-    await expectRefusal(['calibrate', '--evidence', file], 2, message)
-    const { code, stdout } = await runInProcess(['calibrate', '--evidence', file, '--overlay', overlay])
-    expect(code).toBe(0)
-    expect(stdout).toContain('Give it after')
-    expect(JSON.stringify(load(stdout))).not.toContain('wrong-method')
   })
 
   it('ends like verify where the service refuses the key', async ({ folder }) => {

@@ -28,20 +28,6 @@ for (const [index, asked] of SESSION.entries()) {
 /** A request without a key, which was answered. */
 const wrong = entryOf({ after: 9000, request: { headers: [{ name: 'host', value: 'dmarc.example' }] } })
 
-/** A response with a list of domains and a quota of 30 requests, of which so many are left. */
-function listed(after: number, domains: readonly string[]): Json {
-  const left = 29 - after / 1000
-  const quota = { 'X-RateLimit-Limit': 30, 'X-RateLimit-Remaining': left, 'X-RateLimit-Reset': 1768471200 }
-  const id = `00000000-0000-4000-8000-${String(left).padStart(12, '0')}`
-  const fields = Object.entries({ 'Content-Type': 'application/json', 'X-Request-Id': id, ...quota })
-  const content = { size: -1, text: JSON.stringify({ success: true, data: { domains } }) }
-  return entryOf({
-    after,
-    response: { headers: fields.map(([name, value]) => ({ name, value: `${value}` })) },
-    content,
-  })
-}
-
 /** Checks recordings of these texts; resolves to how it ended, and to its JSON report. */
 async function check(folder: string, texts: readonly string[], ...args: string[]) {
   const files = texts.map((text, index) => {
@@ -92,18 +78,6 @@ describe('check', () => {
     expectReport('baseline', JSON.parse(readFileSync(baseline, 'utf8')))
     const second = await check(folder, [text], '--baseline', baseline)
     expect(second).toMatchObject({ code: 0, stderr: expect.stringContaining('accepted by the baseline') })
-  })
-
-  it('says of what another client may have done that --sole-writer would tell it, and then fails', async ({
-    folder,
-  }) => {
-    const text = harOf([listed(0, ['a.example']), listed(1000, ['a.example', 'b.example'])])
-    const { code, report, stderr } = await check(folder, [text])
-    expect(code).toBe(0)
-    expect(report.untold).toMatchObject([{ times: 1, remedy: 'Give --sole-writer if no other client did.' }])
-    expect(stderr).toMatch(/^PASSED {2}.* 1 thing cannot be told, because: Another client .* Give --sole-writer /m)
-    expect(stderr).toMatch(/^Not asked +listDmarc, addDomains, /m)
-    expect(await check(folder, [text], '--sole-writer')).toMatchObject({ code: 1 })
   })
 
   it('fails on a mistake of the client only with --fail-on, and shows it', async ({ folder }) => {

@@ -172,12 +172,6 @@ describe('explore --beside', () => {
     expect(code).toBe(0)
   })
 
-  it('is not decided when the runs are used up', async () => {
-    const { code, stderr } = await runInProcess(explore('--runs', '3', '--beside', line(ENSURE), '--', ...ENSURE))
-    expect(code).toBe(1)
-    expect(stderr).toContain('INCONCLUSIVE  Not decided: not all orders up to 2 switches could be tried.')
-  })
-
   it('ends both commands at Ctrl-C while requests are held', async ({ folder, start }) => {
     const starts = join(folder, 'starts')
     writeFileSync(starts, '')

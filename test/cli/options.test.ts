@@ -1,5 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { COMMANDS } from '../../src/cli/commands.ts'
 import { UsageError } from '../../src/cli/errors.ts'
@@ -10,7 +8,6 @@ import {
   commandLineDefaultOf,
   commandLineHelpOf,
   flagOf,
-  flagsOf,
   type Option,
   placeholderOf,
   readTexts,
@@ -21,11 +18,9 @@ import { COMMAND_LINE_OPTIONS } from '../../src/start/option-table.ts'
 import { startUnderstudy } from '../../src/start/server.ts'
 
 const TERMINAL = { openLog: async () => ({ log: SILENT, close: async () => {} }) }
-const ROOT = join(import.meta.dirname, '../..')
 const commands = await Promise.all(
   Object.entries(COMMANDS).map(async ([name, { load }]) => ({ name, options: (await load()).options })),
 )
-const docs = readdirSync(join(ROOT, 'docs')).flatMap((name) => (name.endsWith('.md') ? `docs/${name}` : []))
 
 const SAMPLES = [
   ...['7', '8', 'true', 'false', '2026-01-15T09:00:00Z', '64MiB', 'http://one.example', 'redis://one.example'],
@@ -67,32 +62,6 @@ describe('every option', () => {
       expect(() => read([`${flag}=${wrong}`])).toThrow(refusal(flag))
       expect(() => read([], { [variable]: wrong })).toThrow(refusal(variable))
     }
-  })
-
-  it.each(['README.md', ...docs])('that %s shows is one of the program', (path) => {
-    const flags = new Map(
-      commands.map(({ name, options }) => [
-        name,
-        Object.entries(options).flatMap(([key, option]) => flagsOf(key, option).map((flag) => `--${flag}`)),
-      ]),
-    )
-    const all = [...flags.values(), '--version'].flat()
-    const text = readFileSync(join(ROOT, path), 'utf8')
-    const unknownIn = (shown: string, known: readonly string[] = []) =>
-      [...shown.matchAll(/(?<![\w-])--[a-z][a-z-]*/g)].flatMap(([flag]) => (known.includes(flag) ? [] : [flag]))
-    const variables = all.map((flag) => variableFor(flag.slice(2)))
-    expect([
-      ...[...text.matchAll(/`(--[a-z][^`\n]*)`/g)].flatMap(([, shown = '']) => unknownIn(shown, all)),
-      ...[...text.matchAll(/npm start -- ([^#`\n]*)/g)].flatMap(([, shown = '']) =>
-        unknownIn(shown, flags.get('serve')),
-      ),
-      ...[...text.matchAll(/dmarc-understudy ([a-z]+)([^#`\n]*)/g)].flatMap(([, name = '', shown = '']) =>
-        flags.has(name) ? unknownIn(shown, flags.get(name)) : [],
-      ),
-      ...[...text.matchAll(/DMARC_UNDERSTUDY_[A-Z_]*[A-Z]/g)].flatMap(([name]) =>
-        variables.includes(name) ? [] : name,
-      ),
-    ]).toEqual([])
   })
 })
 
