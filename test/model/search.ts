@@ -69,3 +69,13 @@ async function setUp(run: Run): Promise<void> {
     world.open(more.id, { ...more, fixture: FIRST, key, seed: 42 })
   }
 }
+
+/** Every answer that the contract documents, but for failures of the stand-in itself. */
+export function answersOf({ operations }: Contract): string[] {
+  const answers = operations.flatMap(({ id, responses }) =>
+    [...responses.values()].flatMap(({ status, codes }) =>
+      codes.size === 0 ? [`${id} ${status}`] : [...codes].map((code) => `${id} ${status} ${code}`),
+    ),
+  )
+  return answers.filter((answer) => !answer.endsWith('internal_error'))
+}
