@@ -188,13 +188,8 @@ describe('the presentation', () => {
     await expect.poll(async () => (await askAccount('/snapshots')).count).toBe(1)
     await keys(page, 'ArrowRight')
     await send('POST', '/domains', { domains: ['new.example'] })
-    const lines = log.getByRole('listitem')
-    await expect
-      .poll(() => lines.allInnerTexts())
-      .toEqual([
-        expect.stringMatching(/^\d\d:\d\d:\d\d DELETE \/domains 409 domain_delete_failed this scene\s+→ \{"domains":/),
-        expect.stringMatching(/^\d\d:\d\d:\d\d POST \/domains 200\s+→ \{"domains":\["new\.example"\]\}/),
-      ])
+    await see(log, /^\d\d:\d\d:\d\d\s*DELETE \/domains\s*409\s*domain_delete_failed\s*this scene/)
+    await see(log, /POST \/domains\s*200/)
     await press(page, 'Send a request every two seconds')
     await see(log, 'GET /domaingroups')
     await change('POST', '/faults', { match: { operation: 'listDmarc' }, respond: { error: 'rate_limited' } })

@@ -9,7 +9,6 @@ const answer = (data: unknown, extent = ALL, aside: readonly string[] = []) =>
 
 describe('an answer', () => {
   it.each<[value: unknown, lines: string[]]>([
-    ['text', ['text']],
     [{ a: 1, b: 'two', c: true, d: null }, ['a: 1', 'b: two', 'c: true']],
     [{ a: [], c: { d: null }, e: '', f: '7' }, ['a: []', 'c: {"d":null}', 'e: ""', 'f: "7"']],
     [{ a: ['x', { b: 1, c: 2 }, ['y', 'z']] }, ['a:', '- x', '- b: 1', '  c: 2', '- - y', '  - z']],
@@ -59,7 +58,6 @@ describe('an answer', () => {
 
   it.each([
     ['/b', 'The answer has /a, /c~1d.'],
-    ['/a/7', '/a of the answer has /a/0.'],
     ['/c~1d/x', '/c~1d of the answer has no parts.'],
   ])('has no part %s, and says which it has', (part, parts) => {
     expect(() => answer({ a: [1], 'c/d': 1 }, { ...ALL, part })).toThrow(

@@ -90,20 +90,6 @@ describe('a session', () => {
     expect(await assistant.ask('tools/list')).toEqual({ tools: [] })
   })
 
-  it('needs no initialize where each request names a revision that it knows', async () => {
-    const assistant = await openSessionWith()
-    const claim = (revision: string) => ({
-      _meta: {
-        'io.modelcontextprotocol/protocolVersion': revision,
-        'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
-        'io.modelcontextprotocol/clientCapabilities': {},
-      },
-    })
-    assistant.say({ ...LIST, params: claim('2999-01-01') })
-    expect(await assistant.next()).toMatchObject({ id: 2, error: { data: { supported: ['2026-07-28'] } } })
-    expect(await assistant.ask('tools/list', claim('2026-07-28'))).toMatchObject({ tools: [] })
-  })
-
   it.each([
     ['lines', `${JSON.stringify(LIST)}\n`],
     ['a line without its end', JSON.stringify(LIST)],

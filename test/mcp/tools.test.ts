@@ -63,14 +63,12 @@ describe('the tools', () => {
     }
   })
 
-  it('are known by their names; another name is answered with the one that is meant', async () => {
-    for (const [name, remedy] of [
-      ['createAccount', 'Did you mean create_account?'],
-      ['get_adress', 'Did you mean get_address?'],
-      ['send_mail', 'tools/list lists the tools.'],
-    ] as const) {
-      await expect(assistant.call(name)).rejects.toThrow(`There is no tool ${name}. ${remedy}`)
-    }
+  it.each([
+    ['createAccount', 'Did you mean create_account?'],
+    ['get_adress', 'Did you mean get_address?'],
+    ['send_mail', 'tools/list lists the tools.'],
+  ])('have no %s, and the assistant reads which is meant', async (name, remedy) => {
+    await expect(assistant.call(name)).rejects.toThrow(`There is no tool ${name}. ${remedy}`)
   })
 
   it.each<[tool: string, args: Record<string, unknown>, text: string]>([
