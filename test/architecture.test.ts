@@ -39,13 +39,8 @@ const DESCRIBING = ['admin', 'coverage', 'explain', 'journal', 'domain']
 /** Packages and modules of Node.js that are the business of some parts only. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   express: ['start'],
-  ajv: ['contract', 'ground'],
   lowdb: ['store'],
-  pino: ['cli'],
-  preact: ['dashboard'],
   '@redis/client': ['redis'],
-  '@modelcontextprotocol/server': ['mcp'],
-  '@faker-js/faker': ['accounts'],
   'node:child_process': ['trials'],
 }
 /** Packages that cost time at the start and are not needed by every command. */
