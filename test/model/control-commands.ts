@@ -237,7 +237,8 @@ const takeSnapshot = deed(
     held.snapshots.set(body.name, { ...held.keep(run.world.now), exported })
   },
 )
-const restore = deed('restore', snapshotName, async ({ run, held, ask }, name) => {
+const restore = deed('restore', fc.constantFrom(0, 0, 1, 1, null), async ({ run, held, ask }, index) => {
+  const name = pick([...held.snapshots.keys()], index) ?? 'none'
   const snapshot = held.snapshots.get(name)
   const secrets = snapshot?.life.account.keys.map(({ secret }) => secret) ?? []
   const answer = await ask('POST', `/snapshots/${name}/restore`)
@@ -253,7 +254,8 @@ const dropSnapshot = deed('drop', snapshotName, async ({ held, ask }, name) => {
 
 /** The state before a request is what a rewind to it brings back, and what it met. */
 const rewind = deed('rewind', fc.nat(12), async ({ run, held, ask }, back) => {
-  const entry = held.entries.at(-1 - back)
+  const known = held.entries.filter(({ before }) => before !== undefined)
+  const entry = known.at(-1 - (back % Math.max(1, known.length)))
   if (entry?.before === undefined) return
   const exported = (await ask('GET', `/state?before=${entry.id}`)).data
   const secrets = entry.before.life.account.keys.map(({ secret }) => secret)
@@ -294,6 +296,7 @@ const importState = deed(
   fc.constantFrom('default', 'other', ...FIXTURES, ...BAD_FIXTURES),
   async ({ run, held, ask }, source) => {
     const isExport = typeof source === 'string'
+    if (isExport && !run.world.accounts.has(source)) return
     const fixture = isExport ? (await run.control('GET', `/accounts/${source}/state`)).data : source
     const secrets = isExport ? [] : (source.keys?.flatMap(({ key }) => key ?? []) ?? [])
     const isBad = BAD_FIXTURES.some((bad) => bad === source)
@@ -413,10 +416,10 @@ export const controlCommands: Arbitrary<Command> = weighted<Command>(
     [2, setFeatures],
     [2, pinRecord],
     [4, setUp],
-    [3, takeSnapshot],
-    [3, restore],
+    [6, takeSnapshot],
+    [8, restore],
     [1, dropSnapshot],
-    [4, rewind],
+    [8, rewind],
     [2, reset],
     [3, importState],
     [5, addFault],

@@ -13,7 +13,7 @@ it.skipIf(!HAS_REDIS)(
       places: [inMemory, onRedis],
       isStanding: true,
       events: ['stop', 'loss'],
-      runs: 8,
+      runs: 5,
       seed: 20_260_115,
     })
   },

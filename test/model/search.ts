@@ -25,7 +25,7 @@ interface Search {
 /** Sends random commands to the stand-in at these places, and holds every answer to the model. Returns which there were. */
 export async function search({ contract, places, isStanding = false, events = [], runs, seed }: Search) {
   const reached = new Set<string>()
-  const sequences = fc.noBias(fc.commands([allCommands(events)], { maxCommands: 100, size: 'max' }))
+  const sequences = fc.noBias(fc.commands([allCommands(events)], { maxCommands: 200, size: 'max' }))
   const property = fc.asyncProperty(sequences, async (commands) => {
     const scratch = mkdtempSync(join(tmpdir(), 'understudy-model-'))
     const world = new World(profileOf(contract), isStanding)
