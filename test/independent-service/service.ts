@@ -110,7 +110,7 @@ export function emptyAccount(secrets: readonly string[] = ['key-of-the-account']
 }
 
 /** Whether the key has higher limits: "New keys have a one-week grace period with higher rate limits." */
-export function isInGrace({ createdAt }: Key, now: number): boolean {
+function isInGrace({ createdAt }: Key, now: number): boolean {
   return now - createdAt < WEEK
 }
 

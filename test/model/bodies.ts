@@ -88,7 +88,7 @@ function unusualBody(value: unknown): Arbitrary<SentBody> {
 }
 
 /** White space after a JSON text means nothing. */
-export function padded(content: Buffer, length: number): SentBody {
+function padded(content: Buffer, length: number): SentBody {
   const more = Buffer.alloc(Math.max(0, length - content.length), ' ')
   return { contentType: 'application/json', content: Buffer.concat([content, more]) }
 }

@@ -34,7 +34,7 @@ export interface Asked {
   isLost?: boolean
 }
 
-export interface Start {
+interface Start {
   options: ServerOptions
   contract: Contract
   /** A folder of this run. */
