@@ -9,7 +9,6 @@ const RECORDS = 'GET /dmarc'
 
 const OPEN_POLICIES = { target: '$.components.schemas.Policy.enum', remove: true }
 const OPTIONAL_PCT = { target: "$.components.schemas.DmarcRecord.required[?@ == 'pct']", remove: true }
-const OPEN_RECORDS = { target: '$.components.schemas.DmarcRecord', update: { additionalProperties: true } }
 
 /** The requests of which each kind changes the answer; only two answers have values from a list. */
 const REQUESTS: readonly [request: string, hasEnum: boolean][] = [
@@ -182,26 +181,13 @@ describe('A compatible answer', async () => {
     for (const { change } of open.changed) expect(change).not.toContain('new value')
   })
 
-  it.each<[what: string, action: object, change: RegExp, kind: string, other: RegExp]>([
-    [
-      'lacks a field that is optional',
-      OPTIONAL_PCT,
-      /pct, which is not required, was left out\.$/,
-      'missing-field',
-      /pct/,
-    ],
-    [
-      'has a further property where records allow it',
-      OPEN_RECORDS,
-      /^\/data\/\d\/\w+ was added\.$/,
-      'extra-field',
-      /data/,
-    ],
-  ])('%s by an overlay, which is no violation any more', async (_, action, change, kind, other) => {
-    const open = await answersTo('compatible', { request: RECORDS, actions: [action] })
+  it('lacks a field that an overlay made optional, which no missing field is then', async () => {
+    const open = await answersTo('compatible', { request: RECORDS, actions: [OPTIONAL_PCT] })
     for (const each of open.changed) expectPromised('compatible', open, each)
-    expect(open.changed.filter((each) => change.test(each.change)).length).toBeGreaterThan(10)
-    const violations = (await answersTo(kind, { request: RECORDS, actions: [action] })).changed
-    for (const each of violations) expect([each.injected, other.test(each.change)]).toEqual([true, false])
+    const without = open.changed.filter(({ change }) => change.endsWith('/pct, which is not required, was left out.'))
+    expect(without.length).toBeGreaterThan(10)
+    const missing = await answersTo('missing-field', { request: RECORDS, actions: [OPTIONAL_PCT] })
+    for (const { injected, change } of missing.changed)
+      expect([injected, change.includes('/pct')]).toEqual([true, false])
   })
 })

@@ -63,18 +63,12 @@ describe('a rule', () => {
 })
 
 describe('a gateway that answers in place of the service', () => {
-  const of51 = (body: string) => body.split(',').length === 51
-  it.each([
-    ['rule/at-most-50-domains', 'add-51', 502, 'POST', of51],
-    ['rule/one-record-per-domain', 'read-records', 200, 'GET', (_: string, path: string) => path === '/dmarc'],
-  ])('neither shows nor refutes %s by its answer to %s: %d', async (rule, probe, status, method, isCut) => {
-    const way: Way = async (request, send) =>
-      request.method === method && isCut(request.body?.toString() ?? '', request.path)
-        ? { ...GATEWAY, status }
-        : send(request)
-    expect((await checksOf({ way, waits: true })).check(rule)).toMatchObject({
+  it('neither shows nor refutes a rule', async () => {
+    const isOf51 = (body = '') => body.split(',').length === 51
+    const way: Way = async (request, send) => (isOf51(request.body?.toString()) ? GATEWAY : send(request))
+    expect((await checksOf({ way, waits: true })).check('rule/at-most-50-domains')).toMatchObject({
       outcome: 'undecidable',
-      message: `The answer to ${probe} (${status}) does not show that it is kept.`,
+      message: 'The answer to add-51 (502) does not show that it is kept.',
     })
   })
 })

@@ -36,7 +36,7 @@ export function killedAt(number: number): Way {
 
 /** A run that is killed in the middle, when it has domains and groups of its own. */
 export async function killRun(service: TestService): Promise<string> {
-  const run = prepareRun(service, { waits: true, judge: NO_JUDGE, way: killedAt(90) })
+  const run = prepareRun(service, { waits: true, judge: NO_JUDGE, way: killedAt(60) })
   await expect(run.result()).rejects.toThrow(Killed)
   return run.ledgerPath
 }
