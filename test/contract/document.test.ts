@@ -190,14 +190,6 @@ describe('operations in openapi.yaml', () => {
     for (const [id, sentence] of rules) expect(sentence, id).toMatch(/^[^\n]*[^.\s]\.$/)
   })
 
-  it('carry rules each of which a test names', () => {
-    const folder = new URL('../', import.meta.url)
-    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    const tests = files.filter((file) => /\.test\.ts$|refusals\.ts$/.test(file) && !file.includes('node_modules'))
-    const text = tests.map((file) => readFileSync(new URL(file, folder), 'utf8')).join('\n')
-    expect([...rulesOf(contract.document).keys()].filter((rule) => !text.includes(`[${rule}]`))).toEqual([])
-  })
-
   it('have plans and paths of the names that an editor proposes', () => {
     const plans: Record<Plan, true> = { 'below-stone': true, stone: true, 'above-stone': true }
     const buckets: Record<Bucket, true> = { dmarc: true, domains: true, domaingroups: true }

@@ -73,7 +73,7 @@ export async function verifyService(
     return send(request)
   }
   try {
-    const run = { waits: true, exhaust, soleWriter, ledger: NO_LEDGER, apiKey: KEY, way }
+    const run = { choices, waits: true, exhaust, soleWriter, ledger: NO_LEDGER, apiKey: KEY, way }
     const result = await prepareRun({ baseUrl: listener.url, advance }, run).result()
     const assessment = assess({ result, choices, target: listener.url, isAccepted: () => false, minReached: 0 })
     const failed = assessment.checks.filter(({ outcome }) => outcome === 'fail')
