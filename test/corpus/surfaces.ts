@@ -23,7 +23,9 @@ export async function openPort(options: ServerOptions = {}): Promise<OpenSurface
 
 /** Requests without a connection, in this process. */
 export async function openFetch(options: ServerOptions = {}): Promise<OpenSurface> {
-  const service = await startUnderstudy({ ...OPTIONS, ...options, listen: false })
+  // Where servers share a store, it has the clock.
+  const shared = options.store === undefined ? OPTIONS : { ...OPTIONS, clock: undefined }
+  const service = await startUnderstudy({ ...shared, ...options, listen: false })
   return {
     service,
     async send(method, target, headers, body) {

@@ -124,7 +124,7 @@ export function violationsOf(
   return [...response.checkHeaders(headers), ...(method === 'HEAD' ? [] : response.check(body))]
 }
 
-function operationAt(contract: Contract, method: string, path: string): Operation | undefined {
+export function operationAt(contract: Contract, method: string, path: string): Operation | undefined {
   const verb = method === 'HEAD' ? 'GET' : method
   return contract.operations.find((operation) => operation.method === verb && operation.path === path.split('?')[0])
 }
