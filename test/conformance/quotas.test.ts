@@ -61,9 +61,6 @@ describe('the quota of a service', () => {
   it('breaks the rule when requests succeed after nothing is left, from mid-stream', () => {
     const [rule] = follow([...down(2, 0), ...Array.from({ length: 4 }, () => ({ remaining: 0 }))]).findings
     expect(rule).toMatchObject({ label: 'broken rule', rule: 'domains-limit' })
-    const charged = [...down(20, 19), ...down(18, 10, 'refused'), { remaining: 0 }, { remaining: 0 }]
-    const sure = follow(charged, { isSoleClient: true })
-    expect(sure.findings.map(({ label }) => label)).toEqual(['broken rule'])
   })
 
   it('breaks the rules of the paths when each window ends early, and no other client was seen', () => {
@@ -97,9 +94,7 @@ describe('the quota of a service', () => {
     expect(follow(overlapping, { isSoleClient: true }).findings).toEqual([])
   })
 
-  it('is unexplained when more is left than before, or than successes leave', () => {
-    const [rise] = follow([...down(20, 10), { remaining: 25 }]).findings
-    expect(rise).toMatchObject({ label: 'unexplained', id: expect.stringContaining('x-ratelimit-remaining/rise') })
+  it('is unexplained when more is left than successes leave', () => {
     const still = Array.from({ length: 3 }, () => ({ remaining: 28 }))
     expect(follow(still).findings.map(({ label }) => label)).toEqual(['unexplained'])
   })
@@ -109,9 +104,7 @@ describe('the quota of a service', () => {
 
   it.each<[what: string, said: Said[], ids: string[]]>([
     ['may rise where requests before the recording fall out of a window that slides', left(20, 19, 24), []],
-    ['may do so after refusals that are not charged', down(29, 29, 'refused').concat(down(30, 30, 'refused')), []],
     ['must not rise where the first request found all', left(29, 10, 20), RISE],
-    ['must not show more than the successes of the recording leave', left(20, 19, 28), RISE],
   ])('%s', (_, said, ids) => {
     for (const isSoleClient of [false, true]) {
       expect(follow(said, { isSoleClient }).findings.map(({ id }) => id)).toEqual(ids)
@@ -136,15 +129,6 @@ describe('the quota of a service', () => {
     expect(idsOf(follow([{ limit, remaining: 5 }]))).toEqual([[id, pointer]])
   })
 
-  it.each([
-    [30, []],
-    [300, [[{ 'grace-domains': 0 }]]],
-    [60, [[{ 'grace-domains': 1 }]]],
-    [3000, [[{ 'grace-domains': 2 }]]],
-  ])('tells by its limit %d which grace there is: %j', (limit, allows) => {
-    expect(follow([{ limit, remaining: 5 }]).observations.map((each) => each.allows)).toEqual(allows)
-  })
-
   it('may lower its limit within a window when the days of grace end, but not raise it', () => {
     const spent: Said = { limit: 30, remaining: 0, kind: 'limited' }
     expect(follow([{ limit: 300, remaining: 250 }, spent]).findings).toEqual([])
@@ -160,25 +144,15 @@ describe('the quota of a service', () => {
 
 describe('the quota of a service tells', () => {
   const SPENT = [...down(28, 26), ...down(25, 18, 'refused'), { remaining: 17 }]
-  const charges = (number: number) => [[{ 'charged-requests': number }]]
 
   it.each<[what: string, said: Said[], allows: (readonly Assignment[])[]]>([
-    ['that refused requests are charged, where eight have each lowered it by one', SPENT, charges(0)],
+    [
+      'that refused requests are charged, where eight have each lowered it by one',
+      SPENT,
+      [[{ 'charged-requests': 0 }]],
+    ],
     ['nothing where there are seven of them', [...down(28, 26), ...down(25, 19, 'refused'), { remaining: 18 }], []],
     ['nothing where another client spends among them', SPENT.toSpliced(5, 1), []],
-    [
-      'that they are not, where one has lowered nothing',
-      [{ remaining: 20 }, { remaining: 20, kind: 'refused' }],
-      charges(1),
-    ],
-    [
-      'that windows start with the first request, where one ends at no full hour',
-      [{ remaining: 20, reset: END + 60 }],
-      [[{ 'quota-window': 1 }]],
-    ],
-    ['the same by the seconds that are left', [{ remaining: 20, reset: 1860 }], [[{ 'quota-window': 1 }]]],
-    ['nothing where one ends at a full hour', [{ remaining: 20 }], []],
-    ['nothing by a first request at its beginning', [{ after: -1800, remaining: 29 }], []],
     [
       'that not both are so, by a first request in the middle of the hour',
       [{ remaining: 29 }],

@@ -1,4 +1,5 @@
 import fc, { type Arbitrary } from 'fast-check'
+import { expect } from 'vitest'
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import { nameOf } from '../../src/contract/choices.ts'
 import type { Exchange } from '../../src/exchanges/exchange.ts'
@@ -38,7 +39,7 @@ type Move =
   | { features: readonly string[]; domain: string }
   | { burst: string; count: number }
 
-export interface Session {
+interface Session {
   moves: readonly Move[]
   hasOthers: boolean
   /** How many exchanges passed before the recording began. */
@@ -122,7 +123,7 @@ const requests = (request: Arbitrary<Asked>, isOther = false) =>
 const WAITS = [1000, MINUTE, 20 * MINUTE, 60 * MINUTE, 7 * 60 * MINUTE, 1440 * MINUTE, 8 * 1440 * MINUTE]
 
 /** Random sessions of one client or several with an account, of which somebody has recorded a part. */
-export const sessions: Arbitrary<Session> = fc.boolean().chain((hasOthers) => {
+const sessions: Arbitrary<Session> = fc.boolean().chain((hasOthers) => {
   const move = weighted<Move>(
     [40, requests(by('old', 'old', 'old', 'own', 'young'))],
     [2, requests(by('none', 'foreign', 'malformed'))],
@@ -143,7 +144,7 @@ export const sessions: Arbitrary<Session> = fc.boolean().chain((hasOthers) => {
 })
 
 /** Names of alternatives, at most one of each assumption. */
-export const truths: Arbitrary<string[]> = fc
+const truths: Arbitrary<string[]> = fc
   .constantFrom(1, 2, 3, 8)
   .chain((count) =>
     fc.uniqueArray(fc.constantFrom(...choices.alternatives), {
@@ -153,6 +154,15 @@ export const truths: Arbitrary<string[]> = fc
     }),
   )
   .map((chosen) => chosen.map(nameOf))
+
+/** Nothing is said wrongly about so many sessions, and no choice is decided wrongly. */
+export async function expectNoAccusation(seed: number, numRuns: number): Promise<void> {
+  const some = fc.oneof(fc.constant<string[]>([]), truths)
+  const property = fc.asyncProperty(sessions, some, async (session, truth) => {
+    expect(await wrongsAbout(session, truth), truth.join()).toEqual([])
+  })
+  await fc.assert(property, { seed, numRuns, endOnFailure: true })
+}
 
 /** Everything that is said wrongly about a session with a service that makes these choices. */
 export async function wrongsAbout(session: Session, truth: readonly string[] = []): Promise<string[]> {
