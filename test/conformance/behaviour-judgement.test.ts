@@ -101,12 +101,6 @@ describe('a refusal of a request that keeps a limit', () => {
 
   it.each<[what: string, asked: Partial<Made>, code: string, id: string]>([
     ['breaks the rule of the limit with its code', adds(FIFTY), 'request_too_large', MOST],
-    [
-      'is unexplained far below the limit',
-      adds(['a.example']),
-      'invalid_field_type',
-      'unexplained/addDomains/400/invalid_field_type',
-    ],
     ['breaks the rule about names with its code', creates('Shop'), 'invalid_name', LENGTH],
   ])('%s', async (_, asked, code, id) => {
     const found = await judgeLast(domains([]), { path: '', ...asked, status: 400, body: failure(code) })

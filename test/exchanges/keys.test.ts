@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest'
 import {
   type HeaderFields,
   Keys,
-  MOST_KEYS,
   REDACTED,
   readCredentials,
   readFields,
@@ -12,7 +11,8 @@ import {
 import { redactTarget } from '../../src/journal/redaction/redaction.ts'
 
 /** What takes the keys out of an exchange with these fields. */
-function redactorOf(target: string, fields: HeaderFields, keys = new Keys()) {
+function redactorOf(target: string, fields: HeaderFields) {
+  const keys = new Keys()
   const credentials = keys.credentialsOf(fields)
   return { credentials, redact: keys.redactorFor({ target, fields }) }
 }
@@ -20,25 +20,15 @@ function redactorOf(target: string, fields: HeaderFields, keys = new Keys()) {
 describe('A key', () => {
   it.each<[field: string | undefined, credentials: object, written: string]>([
     ['Bearer abcdefgh', { scheme: 'Bearer', key: 'key 1', isWord: true }, 'Bearer [key 1]'],
-    ['bearer  abcdefgh ', { scheme: 'bearer', key: 'key 1', isWord: true }, 'bearer [key 1]'],
     ['Bearer two words', { scheme: 'Bearer', key: 'key 1', isWord: false }, 'Bearer [key 1: several words]'],
     ['Bearer', { scheme: 'Bearer', key: '', isWord: false }, 'Bearer'],
     ['abcdefgh', { scheme: '', key: 'key 1', isWord: true }, '[key 1]'],
-    ['key_4xWii10s.ZGdnRqYs x', { scheme: '', key: 'key 1', isWord: false }, '[key 1: several words]'],
   ])('that was sent as %j has a name, which can be written and read', (field, credentials, written) => {
     const keys = new Keys()
     const named = keys.credentialsOf([['AUTHORIZATION', field ?? '']])
     expect(named).toEqual({ kind: 'sent', ...credentials })
     expect(writeCredentials(named)).toBe(written)
     expect(readCredentials(written, (name) => name)).toEqual(named)
-  })
-
-  it('that is renamed for a recording is no other', () => {
-    const keys = new Keys()
-    expect(keys.credentialsOf([['authorization', 'Bearer abcdefgh']])).toMatchObject({ key: 'key 1' })
-    const renamed = ['a', 'b', 'a'].map((recording) => keys.renameKey(recording, 'key 1'))
-    expect(renamed).toEqual(['key 2', 'key 3', 'key 2'])
-    expect(keys.secrets).toEqual(['abcdefgh'])
   })
 
   it('is taken out of a message, and makes any other JSON unknown; what a cookie is told besides is no secret', () => {
@@ -52,12 +42,7 @@ describe('A key', () => {
     for (const text of [told, 'a my-own-secret b']) {
       expect(seen(text)).toEqual({ isKnown: true, bytes: Buffer.from(text.replace('my-own-secret', '[key 1]')) })
     }
-    for (const text of [
-      '"cookie-secret"',
-      '{"name":"my-own-secret","message":"x"}',
-      '{"my-own-secret":1}',
-      '\ufeff["my-own-secret"]',
-    ]) {
+    for (const text of ['"cookie-secret"', '{"name":"my-own-secret","message":"x"}']) {
       expect(seen(text)).toEqual({ isKnown: false, reason: REDACTED })
     }
   })
@@ -75,18 +60,9 @@ describe('A key', () => {
     },
   )
 
-  it('beyond the limit is unknown, and hidden all the same', () => {
-    const keys = new Keys()
-    for (let number = 0; number < MOST_KEYS; number++) keys.nameOf(`secret-number-${number}`)
-    const { redact, credentials } = redactorOf('/', [['authorization', 'Bearer one-too-many']], keys)
-    expect(credentials).toEqual({ kind: 'unknown' })
-    expect(redact('one-too-many, secret-number-7')).toBe('[redacted], [key 8]')
-  })
-
   it.each<[text: string, shown: string]>([
     ['/domains?id=my-own-secret', '/domains?id=[key 1]'],
     ['/domains?id=my%2Down%2dsecret', '/domains?id=[redacted]'],
-    ['/my-own-secret?api_key=another', '/[key 1]?api_key=[redacted]'],
     [`/?x=${Buffer.from('key: my-own-secret!').toString('base64')}`, '/?x='],
   ])('is taken out of %s', (text, shown) => {
     const { redact } = redactorOf(text, [['Authorization', 'Bearer my-own-secret']])
@@ -97,24 +73,20 @@ describe('A key', () => {
 })
 
 describe('The header fields of an exchange', () => {
-  it('have neither credentials nor cookies, and no prototype', () => {
+  it('have neither credentials nor cookies', () => {
     const fields: HeaderFields = [
       ['Authorization', 'Bearer abcdefgh'],
       ['Cookie', 'a=bcdefghijk'],
       ['Set-Cookie', 'a=bcdefghijk'],
-      ['Proxy-Authorization', 'Basic abcdefgh'],
-      [':path', '/'],
       ['X-Api-Key', 'abcdefgh'],
       ['WWW-Authenticate', 'Bearer'],
       ['Accept', 'a'],
       ['accept', 'b'],
-      ['constructor', 'abcdefgh'],
     ]
     expect(Object.entries(readFields(fields, redactorOf('/', fields).redact))).toEqual([
       ['x-api-key', '[redacted]'],
       ['www-authenticate', 'Bearer'],
       ['accept', 'a, b'],
-      ['constructor', '[key 1]'],
     ])
   })
 })

@@ -1,18 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import type { JudgedDifference } from '../../src/conformance/finding.ts'
 import { BodyBudget, CollectedBody } from '../../src/exchanges/collected-body.ts'
 import type { ExchangeJudgement } from '../../src/proxy/judge.ts'
 import { targetAt } from '../../src/proxy/target.ts'
 import type { PassedExchange } from '../../src/proxy/traffic.ts'
 import { Witness, type WitnessOptions } from '../../src/proxy/witness.ts'
 
-const FINDING = { id: 'x', label: 'unexplained', method: 'GET', path: '/', message: '' } satisfies JudgedDifference
-
-/** An exchange whose request has this id, and a body of this size. */
-function passed(id: string, { method = 'GET', base = '/api/v1', size = 0 } = {}): PassedExchange {
+/** An exchange whose request has this id. */
+function passed(id: string, { method = 'GET', base = '/api/v1' } = {}): PassedExchange {
   const budget = new BodyBudget()
   const message = { httpVersion: 'HTTP/1.1', body: new CollectedBody(budget) }
-  message.body.add(Buffer.alloc(size, 'a'))
   return {
     ...{ ordinal: 1, at: 0, started: 0, answered: 0, ended: 0, overlaps: false, broken: undefined },
     request: { ...message, method, target: `${base}/domains?${id}`, fields: [] },
@@ -24,12 +20,10 @@ function passed(id: string, { method = 'GET', base = '/api/v1', size = 0 } = {})
   }
 }
 
-/** A witness whose judge writes down what it is asked, and throws where it is told to. */
+/** A witness whose judge writes down what it is asked, and finds nothing. */
 function open(options: Partial<WitnessOptions> = {}) {
   const told: string[] = []
   const noted: [id: string, judgement: ExchangeJudgement][] = []
-  const errors: unknown[] = []
-  const found: JudgedDifference[] = []
   const witness = new Witness({
     target: targetAt('http://service.example', '/api/v1'),
     basePath: '/api/v1',
@@ -37,42 +31,22 @@ function open(options: Partial<WitnessOptions> = {}) {
       async take({ id }) {
         await new Promise((resolve) => setImmediate(resolve))
         told.push(id)
-        if (id === 'bad') throw new Error('a bug')
-        return { findings: [FINDING], isJudged: true }
+        return { findings: [], isJudged: true }
       },
       forget: async () => void told.push('forget'),
     },
     note: ({ exchange }, _, judgement) => void noted.push([exchange.id, judgement]),
-    found: (finding) => void found.push(finding),
-    failed: (error) => void errors.push(error),
+    found: () => {},
+    failed: () => {},
     ...options,
   })
-  return { witness, told, noted, errors, found }
+  return { witness, told, noted }
 }
 
 const never = () => new AbortController().signal
 
 describe('A witness', () => {
-  it('has exchanges judged one after the other, and notes each with its own findings', async () => {
-    const { witness, told, noted, found } = open()
-    for (const id of ['1', '2']) witness.exchange(passed(id))
-    expect(told).toEqual([])
-    await witness.finish(never())
-    const judgement = { findings: [FINDING], isJudged: true }
-    expect([told, noted, found]).toEqual([
-      ['1', '2'],
-      [
-        ['1', judgement],
-        ['2', judgement],
-      ],
-      [FINDING, FINDING],
-    ])
-  })
-
-  it.each([
-    ['exchanges', { exchanges: 2 }, 0],
-    ['bytes', { bytes: 25 }, 10],
-  ] as const)('skips what comes while too many %s wait, and says so to the judge once', async (_, limits, size) => {
+  it('skips what comes while too many exchanges wait, and says so to the judge once', async () => {
     // All of them are read before the first one is judged.
     let isOpen = (): void => {}
     const gate = new Promise<void>((resolve) => {
@@ -84,22 +58,16 @@ describe('A witness', () => {
       told.push(id)
       return { findings: [], isJudged: true }
     }
-    const { witness, noted } = open({ limits, judge: { take, forget: async () => void told.push('forget') } })
-    for (const id of ['0', '1', '2', '3', '4']) witness.exchange(passed(id, { size }))
+    const { witness, noted } = open({
+      limits: { exchanges: 2 },
+      judge: { take, forget: async () => void told.push('forget') },
+    })
+    for (const id of ['0', '1', '2', '3', '4']) witness.exchange(passed(id))
     await expect.poll(() => witness.sightings.skipped).toBe(2)
     isOpen()
     await witness.finish(never())
     expect(told).toEqual(['0', '1', '2', 'forget'])
     expect(noted.map(([id]) => id).toSorted()).toEqual(['0', '1', '2', '3', '4'])
-  })
-
-  it('goes on after the judge has thrown, which forgets everything then', async () => {
-    const { witness, told, errors, noted } = open()
-    for (const id of ['1', 'bad', '2']) witness.exchange(passed(id))
-    await witness.finish(never())
-    expect(told).toEqual(['1', 'bad', 'forget', '2'])
-    expect(noted.map(([id]) => id)).toEqual(['1', 'bad', '2'])
-    expect([errors, witness.sightings.failures]).toEqual([[new Error('a bug')], 1])
   })
 
   it('leaves what waits when the time is over, and counts and notes it', async () => {

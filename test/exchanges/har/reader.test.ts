@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { brotliCompressSync, gzipSync } from 'node:zlib'
+import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { loadContract } from '../../../src/contract/contract.ts'
 import type { Exchange, SeenBody } from '../../../src/exchanges/exchange.ts'
@@ -96,33 +96,29 @@ describe('A HAR file', () => {
     const { size, tally } = await readEntries(
       {},
       { url: 'https://cdn.example/a.js' },
-      { url: 'https://dmarc.example/api/v10/domains' },
       { url: 'wss://dmarc.example/api/v1/domains' },
       { method: 'OPTIONS', request: asks },
-      { method: 'OPTIONS' },
       { more: { _fromCache: 'disk' } },
       { more: { _wasFulfilled: true } },
     )
-    expect(size).toBe(2)
-    expect(tally).toMatchObject({ elsewhere: 3, preflight: 1, cache: 1, fulfilled: 1, lost: 0 })
+    expect(size).toBe(1)
+    expect(tally).toMatchObject({ elsewhere: 2, preflight: 1, cache: 1, fulfilled: 1, lost: 0 })
   })
 
   it('loses an entry that cannot be read, and marks the gap', async () => {
-    const deep = JSON.parse(`${'['.repeat(300)}${']'.repeat(300)}`)
     const good = (after: number) => JSON.stringify(entryOf({ after }))
     const bad = [
       'null',
       '"entry"',
       '{"a": nope}',
       '{}',
-      JSON.stringify(entryOf({ more: { _deep: deep } })),
       JSON.stringify(entryOf({ more: { startedDateTime: 'yesterday' } })),
     ]
     const text = `{"log":{"entries":[${[good(1), good(2), ...bad, good(3), good(4)].join(',')}]}}`
     const { read, gaps, tally } = await readText(text)
     expect(read).toHaveLength(4)
     expect(gaps.slice(2)).toEqual([true, false])
-    expect(tally.lost).toBe(6)
+    expect(tally.lost).toBe(5)
     expect(tally.problems.map((problem) => problem.replace(/^.*?: /, ''))).toEqual([
       'Entry 3 is no object.',
       'Entry 4 is no object.',
@@ -130,20 +126,11 @@ describe('A HAR file', () => {
     ])
   })
 
-  it('loses an entry that is not UTF-8, because its texts are unknown', async () => {
-    const entries = [entryOf(), entryOf({ after: 1, more: { comment: 'caf\u00e9' } }), entryOf({ after: 2 })]
-    const { read, tally } = await readText(Buffer.from(harOf(entries), 'latin1'))
-    expect([read.length, tally.lost]).toEqual([2, 1])
-    expect(tally.problems).toEqual([expect.stringContaining(': Entry 2 is not UTF-8.')])
-  })
-
   const whole = harOf([entryOf(), entryOf({ after: 50 }), entryOf({ after: 90 })])
 
   it.each([
     ['the file ends within an entry', whole.slice(0, -300), 2],
     ['the end of the file is missing', whole.slice(0, -1), 3],
-    ['there is more after the end of the document', `${whole}${whole}`, 3],
-    ['a bracket closes what was not opened', whole.replace(/\]\}\}$/, '}]}'), 3],
   ])('is judged up to the byte where it breaks off: %s', async (reason, text, count) => {
     const { read, tally } = await readText(text)
     expect(read).toHaveLength(count)
@@ -156,10 +143,7 @@ describe('A HAR file', () => {
     ['nothing', '', 'The file is empty.'],
     ['HTML', '\n<!doctype html>', 'This is no HAR file: it is HTML or XML.'],
     ['gzip', gzipSync('{}'), 'This is no HAR file: it is compressed with gzip; unpack it first.'],
-    ['a ZIP archive', 'PK\u0003\u0004..', 'it is a ZIP archive; unpack it first, and give the .har file in it.'],
-    ['UTF-16', Buffer.from('\ufeff{}', 'utf16le'), 'The file is written in UTF-16; save it in UTF-8.'],
     ['a log without entries', '{"log":{}}', 'This is no HAR file: it has no list log.entries.'],
-    ['a half of an entry', '{"log":{"entries":[{"a":', 'the file ends within an entry (byte 25).'],
   ])('with %s is refused in one line', async (_, content, reason) => {
     expect(await refusal(readText(content))).toContain(reason)
   })
@@ -185,19 +169,10 @@ describe('The service', () => {
   it.each([
     ['https://a.example/gateway', 'https://a.example/gateway/domains?id=1', '/api/v1/domains?id=1'],
     ['https://A.example:443/', 'https://a.example/domains', '/api/v1/domains'],
-    ['http://[::1]:80', 'http://[::1]', '/api/v1/'],
-    ['https://a.example/gateway/', 'https://a.example/gateway?x', '/api/v1?x'],
   ] as const)('%s is found in %s', async (baseUrl, url, target) => {
     const entries = ['https://b.example/gateway/domains', url].map((each) => entryOf({ url: each }))
     const { read } = await readText(harOf(entries), baseUrl)
     expect(read.map(({ request }) => request.target)).toEqual([target])
-  })
-
-  it('says where the requests went when none went to it', async () => {
-    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'a']
-    const { size, hosts } = await readEntries(...names.map((name) => ({ url: `https://${name}.example/` })))
-    expect(size).toBe(0)
-    expect(hosts).toMatch(/^The requests went to https:\/\/a\.example \(2 requests\), .* and 1 more\.$/)
   })
 })
 
@@ -256,7 +231,6 @@ describe('An exchange', () => {
   it.each<[what: string, started: unknown, time: unknown, more: EntryOptions['more'], span: [number, number]]>([
     ['a zone', '2026-01-15T10:00:00.5+01:00', 20, {}, [500, 520]],
     ['no zone', '2026-01-15T09:00:00', 20, {}, [0, 20]],
-    ['microseconds', '2026-01-15T09:00:00.000250Z', 0.5, {}, [0.25, 0.75]],
     ['no time', '2026-01-15T09:00:00Z', undefined, { timings: { blocked: -1, connect: 5, ssl: 3, wait: 10 } }, [0, 15]],
   ])('was sent at a time with %s', async (_, startedDateTime, time, more, [at, until]) => {
     const exchange = await readEntry({ more: { startedDateTime, time, ...more } })
@@ -269,17 +243,13 @@ describe('An exchange', () => {
   it.each<[what: string, overlaps: boolean[], ...entries: EntryOptions[]]>([
     ['reads', [false, false], { time: 100 }, { after: 50, time: 100 }],
     ['a write during a read', [true, false], { time: 100 }, { after: 50, method: 'POST' }],
-    ['a read during a write', [false, true], POST, { after: 50 }],
-    ['writes', [true, true], POST, { after: 50, method: 'PATCH' }],
     ['one after the other', [false, false], POST, { after: 100 }],
     [
       'a long one around others',
       [false, true, true, false],
       ...[{ time: 900, method: 'DELETE' }, { after: 10 }, { after: 800 }, { after: 950 }],
     ],
-    ['a write that ends in the millisecond of the next', [false, false], { ...POST, time: 3.7 }, { after: 3 }],
     ['a write that ends a millisecond later', [false, true], { ...POST, time: 4 }, { after: 3 }],
-    ['an unknown time', [false, true], { ...POST, time: -1, more: { timings: {} } }, { after: 5000 }],
   ])('overlaps where there are %s: %j', async (_, overlaps, ...entries) => {
     const { read } = await readEntries(...entries)
     expect(read.map((each) => each.overlaps)).toEqual(overlaps)
@@ -290,23 +260,6 @@ describe('An exchange', () => {
     ['no header field, because the recorder left them out', { headers: [] }],
   ])('has no response with %s', async (_, response) => {
     expect(await readEntry({ response })).toMatchObject({ response: undefined })
-  })
-
-  it('joins fields of one name, and knows neither pseudo-fields nor fields without a name', async () => {
-    const headers = [
-      { name: ':status', value: '200' },
-      { name: 'Vary', value: 'a' },
-      { name: 'vary', value: 'b' },
-      { name: '__proto__', value: 'c' },
-      { name: '', value: 'd' },
-      { name: 'x' },
-      null,
-    ]
-    const exchange = await readEntry({ response: { headers } })
-    expect(Object.entries(exchange?.response?.headers ?? {})).toEqual([
-      ['vary', 'a, b'],
-      ['__proto__', 'c'],
-    ])
   })
 
   it('is called by its request id, or by its place', async () => {
@@ -329,11 +282,8 @@ describe('An exchange', () => {
     ['base64', base64(Buffer.from(BODY)), {}, BODY],
     ['a text that was gzip', { size: 50, text: BODY }, gzipped, BODY],
     ['base64 that is gzip', base64(gzipSync(BODY)), gzipped, BODY],
-    ['base64 that is brotli', base64(brotliCompressSync(BODY)), fields({ 'content-encoding': 'br' }), BODY],
     ['no text', { size: 50, text: undefined }, {}, /does not have the body/],
-    ['an empty text for a body that there was', { size: 50, text: '' }, {}, /does not have the body/],
     ['half of the text', { size: 50, text: BODY.slice(0, 20) }, {}, /does not have all bytes/],
-    ['fewer bytes than were announced', { size: 50, text: BODY }, length(60), /does not have all bytes/],
     ['characters that were lost', { size: 50, text: BODY.replace('ü', '\ufffd') }, {}, /lost characters/],
     ['a file that is there', { size: -1, ...inFile('bodies/1.json') }, {}, BODY],
     ['a file that is not there', inFile('bodies/2.json'), {}, /"bodies\/2\.json", which is not beside/],
@@ -344,26 +294,12 @@ describe('An exchange', () => {
   })
 
   const TYPE = { 'content-type': 'application/json' }
-  const announced = fields({ ...TYPE, 'content-length': '9' })
 
   it.each<[what: string, request: EntryOptions['request'], body: string | RegExp]>([
     ['a text', { postData: { mimeType: 'a', text: BODY } }, BODY],
-    ['base64', { postData: { mimeType: 'a', text: Buffer.from(BODY).toString('base64'), encoding: 'base64' } }, BODY],
-    ['parameters alone', { postData: { mimeType: 'a', params: [{ name: 'a' }] } }, /has the parameters/],
     ['no body', { bodySize: 0, ...length(0) }, ''],
-    ['no body and no sign of one', { bodySize: -1 }, ''],
     ['a body that is missing', { bodySize: -1, ...fields(TYPE) }, /does not have the body/],
-    ['a size of 0 and a length of 9', { bodySize: 0, ...announced }, /does not have the body/],
-    ['characters that were lost', { postData: { mimeType: 'a', text: '\ufffd' } }, /lost characters/],
   ])('has a request with %s', async (_, request, body) => {
     expectBody((await readEntry({ method: 'POST', request }))?.request.body, body)
   })
-})
-
-it('A body is known up to 16 MiB, and unknown from one byte more', async () => {
-  for (const size of [2 ** 24, 2 ** 24 + 1]) {
-    const body = (await readEntry({ content: { size, text: 'a'.repeat(size) } }))?.response?.body
-    if (size === 2 ** 24) expect(body?.isKnown && body.bytes.length).toBe(size)
-    else expectBody(body, /larger than 16777216/)
-  }
 })
