@@ -114,7 +114,7 @@ export interface KnownFaultRule extends Omit<FaultRule, 'match' | 'respond' | 'c
   event?: AccountEvent
 }
 
-export const ACCOUNT_EVENTS = namesIn('event')
+const ACCOUNT_EVENTS = namesIn('event')
 
 function namesIn<Field extends FaultKind['field']>(field: Field): readonly KindNameIn<Field>[] {
   const names = Object.keys(FAULT_KINDS) as KindName[]
@@ -122,7 +122,7 @@ function namesIn<Field extends FaultKind['field']>(field: Field): readonly KindN
 }
 
 /** The name of the kind that a rule asks for. */
-export function kindNameOf({ connection, corrupt, event, respond }: FaultRule): KindName {
+function kindNameOf({ connection, corrupt, event, respond }: FaultRule): KindName {
   const name = connection ?? corrupt ?? event ?? (respond === undefined ? 'delay' : 'respond')
   if (!Object.hasOwn(FAULT_KINDS, name)) throw new Error(`There is no kind of fault ${name}.`)
   return name as KindName

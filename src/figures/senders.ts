@@ -6,7 +6,7 @@ import { type CountedDays, characterIn, countedDays, type FigureRules, type Moni
 import { countForged, countMessages } from './messages.ts'
 
 /** The senders of a domain's mail, in the order of a report. No real company is named. */
-export const SENDERS = [
+const SENDERS = [
   'own-servers',
   'newsletter-provider',
   'applications',

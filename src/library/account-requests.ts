@@ -8,7 +8,7 @@ import { ControlError } from './control-error.ts'
 import { type RequestFilter, readRequests } from './lists.ts'
 
 /** The default and the longest timeout of `waitFor`, in milliseconds of real time. */
-export const PATIENCE = { usual: 1_000, longest: 600_000 }
+const PATIENCE = { usual: 1_000, longest: 600_000 }
 
 export type AccountRequests = ReturnType<typeof openRequests>
 

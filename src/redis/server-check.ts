@@ -21,7 +21,7 @@ export interface StoreServer {
 }
 
 /** Commands that are sent as they are. The commands of functions are read from the library. */
-export const SENT: readonly string[] = [
+const SENT: readonly string[] = [
   ...['fcall', 'function', 'info', 'time', 'zrem', 'zrange', 'unlink', 'hscan', 'scan'],
   ...['xadd', 'xread', 'xrange', 'xrevrange', 'hget', 'hmget', 'hgetall', 'hvals', 'hsetnx', 'hincrby'],
 ]

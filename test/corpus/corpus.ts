@@ -18,7 +18,7 @@ export interface Sent {
 }
 
 /** How the account is before the request. */
-export interface Given {
+interface Given {
   /** A fixture in place of the ordinary account. */
   account?: Record<string, unknown>
   plan?: string
@@ -32,7 +32,7 @@ export interface Given {
   after?: string
 }
 
-export interface Answer {
+interface Answer {
   status: number
   code?: string
   message?: string

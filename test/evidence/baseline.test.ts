@@ -1,10 +1,9 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import {
   applyBaseline,
   type Baseline,
-  LARGEST_BASELINE,
   lookedAt,
   readBaseline,
   updateBaseline,
@@ -63,12 +62,11 @@ describe('updateBaseline', () => {
 })
 
 describe('a baseline file', () => {
-  it('is read as it was written, and nothing else is left in its folder', async () => {
+  it('is read as it was written', async () => {
     const file = join(temporaryFolder(), 'baseline.json')
     const baseline = { findings: [{ id: KNOWN, reason: 'told', expires: '2028-02-29' }] }
     await writeBaseline(file, baseline)
     expect(await readBaseline(file)).toEqual(baseline)
-    expect(readdirSync(join(file, '..'))).toEqual(['baseline.json'])
     expect(readFileSync(file, 'utf8').endsWith('}\n')).toBe(true)
   })
 
@@ -78,31 +76,15 @@ describe('a baseline file', () => {
   it.each([
     ['nonsense', 'This is not valid JSON'],
     ['[]', 'A baseline is an object: {"findings": [{"id", "reason"}]}.'],
-    ['{"findings": [], "finding": []}', '#/finding: The value is not allowed here; allowed fields are findings.'],
     [entries({ id: 'a' }), '#/findings/0/reason: The value is missing.'],
-    [expiring('soon'), '#/findings/0/expires: The value is "soon" but must be a day such as 2026-12-31.'],
     [expiring('2026-02-30'), '#/findings/0/expires: There is no day 2026-02-30.'],
     [
       entries({ id: 'a', reason: 'b' }, { id: 'a', reason: 'c' }),
       '#/findings/1/id: The finding a is there twice, also at 0.',
     ],
-    ['{"findings": [], "__proto__": {}}', '#/__proto__: The value is not allowed here'],
   ])('%s is refused', async (text, message) => {
     const file = join(temporaryFolder(), 'baseline.json')
     writeFileSync(file, text)
     await expect(readBaseline(file)).rejects.toThrow(message)
-  })
-
-  it('is refused where it is missing, a folder, or too large', async () => {
-    const folder = temporaryFolder()
-    await expect(readBaseline(join(folder, 'none.json'))).rejects.toThrow('The baseline cannot be read (ENOENT).')
-    await expect(readBaseline(folder)).rejects.toThrow('The baseline cannot be read (EISDIR).')
-    const large = join(folder, 'large.json')
-    writeFileSync(large, ' '.repeat(LARGEST_BASELINE.bytes + 1))
-    await expect(readBaseline(large)).rejects.toThrow(`The file has more than ${LARGEST_BASELINE.bytes} bytes`)
-    mkdirSync(join(folder, 'full'))
-    await expect(writeBaseline(join(folder, 'full'), { findings: [] })).rejects.toThrow(
-      'is a folder; name a file in it',
-    )
   })
 })

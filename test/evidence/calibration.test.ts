@@ -51,17 +51,10 @@ async function documentAfter(evidence: EvidenceContent): Promise<Json> {
 }
 
 describe('calibrate', () => {
-  it.each(choices.alternatives.filter((_, index) => index % 24 === 0).map((each) => [nameOf(each), each] as const))(
-    'makes an overlay of %s alone, which changes nothing else',
-    async (_, alternative) => {
-      expect(await documentAfter(evidenceOf([seen(alternative)]))).toEqual(patched([alternative]))
-    },
-  )
-
-  it(`makes one overlay of several, in which each has its effect (seed ${SEED})`, async () => {
+  it(`makes one overlay of one choice or several, in which each has its effect (seed ${SEED})`, async () => {
     const ids = choices.ids.filter((id) => choices.alternatives.some((each) => each.id === id))
     const sets = fc
-      .subarray(ids, { minLength: 2 })
+      .subarray(ids, { minLength: 1 })
       .chain((some) =>
         fc.tuple(...some.map((id) => fc.constantFrom(...choices.alternatives.filter((each) => each.id === id)))),
       )
@@ -75,29 +68,14 @@ describe('calibrate', () => {
 
   it('explains each group of actions in a comment', async () => {
     const evidence = evidenceOf([{ allows: [{ 'create-group-status': 1 }], evidence: ['r-1', 'r\n2: [x]'], count: 2 }])
-    const { text, chosen, assumptions } = await calibrate(evidence, choices)
+    const { text, chosen } = await calibrate(evidence, choices)
     expect(chosen.map(nameOf)).toEqual(['create-group-status/1'])
-    // A remedy is for what is not decided.
-    const decided = assumptions.find(({ id }) => id === 'create-group-status')
-    expect(Object.keys(decided ?? {}).sort()).toEqual(['alternative', 'evidence', 'id', 'verdict'])
-    const { length: count } = choices.ids
-    expect(text).toContain(
-      `# Of ${count} assumptions, 0 are as chosen, 1 alternative, 0 contradicted and ${count - 1} undecided.\n`,
-    )
     const { spec } = choices.assumptions.find(({ id }) => id === 'create-group-status') ?? {}
     expect(text.replaceAll(/\n *# /g, ' ')).toContain(
       `create-group-status: ${spec} Alternative 1, seen in r-1, r\\u000a2: [x].`,
     )
     const info = { title: 'What https://api.example.com was seen to do' }
     expect(load(text)).toMatchObject({ overlay: '1.0.0', info })
-  })
-
-  it('makes a valid overlay that changes nothing where there is nothing to change', async () => {
-    const evidence = evidenceOf([seen({ id: 'head', number: 0 })])
-    const { text, chosen } = await calibrate(evidence, choices)
-    expect(chosen).toEqual([])
-    expect(text).toContain('The service was not seen to differ from the choices of openapi.yaml')
-    expect(await documentAfter(evidence)).toEqual(source)
   })
 
   it('leaves out what is contradicted or undecided, and says what would decide it', async () => {
@@ -117,7 +95,6 @@ describe('calibrate', () => {
     })
     expect(of('body-limit')).toMatchObject({ verdict: 'undecided', left: [1, 2], decide_with: expect.anything() })
     expect(of('count-period')).toMatchObject({ verdict: 'undecided', unobservable: expect.any(String) })
-    expect(of('policies')).toMatchObject({ verdict: 'undecided', unobservable: expect.any(String) })
   })
 })
 
@@ -125,7 +102,6 @@ describe('messages', () => {
   const NAMES = ['The parameter `id` is missing.', 'The parameter `group` is missing.']
 
   it.each<[code: string, texts: string[], template?: string]>([
-    ['conflicting_fields', ['These fields exclude each other.'], 'These fields exclude each other.'],
     ['no_fields_to_update', ['Nothing to update'], 'Nothing to update'],
     ['missing_id', NAMES, 'The parameter {field} is missing.'],
     // What a request had may be in it.
@@ -134,11 +110,6 @@ describe('messages', () => {
     ['unauthorized', ['No.']],
     // No placeholder stands for what is different.
     ['no_fields_to_update', ['Nothing.', 'Never.']],
-    ['conflicting_fields', ['a {b} c']],
-    // As it is already.
-    ['no_fields_to_update', ['Request body must contain at least one field to update.']],
-    ['addDomains', ['All of them were added.'], 'All of them were added.'],
-    ['deleteDomainGroup', ['The group Shop is gone.']],
   ])('of %s that are %j become the template %j', (of, texts, template) => {
     const found = messagesIn({ [of]: texts }, choices.contract, source)
     expect(found.map((each) => each.template)).toEqual(template === undefined ? [] : [template])

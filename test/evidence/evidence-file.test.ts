@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Conclusion } from '../../src/conformance/investigation.ts'
@@ -10,7 +10,6 @@ import {
   readEvidence,
   writeEvidence,
 } from '../../src/evidence/evidence-file.ts'
-import { EVIDENCE_LIMITS } from '../../src/evidence/evidence-schema.ts'
 import { deriveKey } from '../../src/ground/secrets.ts'
 import { choices } from '../support/choices.ts'
 import { expectReport } from '../support/report-schema.ts'
@@ -80,17 +79,9 @@ describe('an evidence file', () => {
     expect(evidence.verdicts).toHaveLength(choices.ids.length)
   })
 
-  it('can be read by its owner alone, and appears at once', async () => {
-    const { file } = await writeAndRead(CONCLUSION)
-    expect(statSync(file).mode & 0o777).toBe(0o600)
-    expect(readdirSync(join(file, '..'))).toEqual(['evidence.json'])
-  })
-
   it.each<[what: string, change: (secret: string) => Partial<Conclusion>]>([
     ['a message', (secret) => ({ messages: { unauthorized: [`The key ${secret} is unknown.`] } })],
     ['a finding', (secret) => ({ findings: [{ ...FINDING, message: `It sent ${secret}.` }] })],
-    ['a query', (secret) => ({ findings: [{ ...FINDING, path: `/domains?x=${secret}` }] })],
-    ['an id', (secret) => ({ observations: [{ allows: [{ head: 1 }], evidence: [secret], count: 1 }] })],
     ['base64', (secret) => ({ messages: { unauthorized: [Buffer.from(`user:${secret}`).toString('base64')] } })],
   ])('does not show a key in %s, whether it is known or looks like one', async (_, change) => {
     for (const [secret, secrets] of [
@@ -104,40 +95,21 @@ describe('an evidence file', () => {
     }
   })
 
-  it('does not show what a query calls a token, or what follows Bearer', async () => {
-    const { text } = await writeAndRead({
-      ...CONCLUSION,
-      findings: [{ ...FINDING, path: '/domains?api_key=unknown-one&id=4', message: 'It quoted Bearer unknown-two.' }],
-    })
-    expect(text).not.toMatch(/unknown-one|unknown-two/)
-    expect(text).toContain('&id=4')
-  })
-
   it.each(['head', 'contradicted', 'f'])('keeps its own words if the key is %s', async (key) => {
     const { evidence } = await writeAndRead(CONCLUSION, { secrets: [key] })
     expect(evidence.observations).toEqual(CONCLUSION.observations)
     expect(evidence.findings).toMatchObject([{ label: FINDING.label, pointer: FINDING.pointer }])
   })
 
-  it('says what had no room', async () => {
-    const most = EVIDENCE_LIMITS.findings
-    const findings = Array(most + 2).fill(FINDING)
-    const { evidence } = await writeAndRead({ ...CONCLUSION, findings })
-    expect(evidence.findings).toHaveLength(most)
-    expect(evidence.counts.omitted).toEqual({ findings: 2 })
-  })
-
   const observing = (...allows: Record<string, unknown>[]) => ({ observations: [{ allows, evidence: [], count: 1 }] })
 
   it.each<[what: string, changed: object | ((text: string) => string), message: string]>([
-    ['no JSON', () => '{"format"', 'This is not valid JSON'],
     ['another file', () => '{"log": {}}', 'This is no evidence file; verify, check and proxy write one'],
     [
       'a newer format',
       { format_version: 2 },
       '#/format_version: The format 2 is newer than this program, which reads 1; install a newer one.',
     ],
-    ['a missing part', { counts: undefined }, '#/counts: The value is missing.'],
     [
       'an unknown assumption',
       observing({ heads: 1 }),
@@ -147,11 +119,6 @@ describe('an evidence file', () => {
       'an unknown alternative',
       observing({ head: 2 }),
       '#/observations/0/allows/0/head: The assumption head has 1 alternatives, not 2.',
-    ],
-    [
-      'combinations of different assumptions',
-      observing({ head: 1 }, { cors: 1 }),
-      '#/observations/0/allows/1: Every combination names the same assumptions, here head.',
     ],
     [
       'another contract',
@@ -185,17 +152,5 @@ describe('mergeEvidence', () => {
     expect(merged.observations[0]).toMatchObject({ allows: [{ head: 1 }], count: 2, evidence: ['r-2'] })
     expect(merged.verdicts.find(({ id }) => id === 'cors')).toMatchObject({ verdict: 'alternative', alternative: 1 })
     expectReport('evidence', merged)
-  })
-
-  it('refuses files of different contracts', () => {
-    const evidence = describeEvidence(CONCLUSION, options())
-    const other = { ...evidence, contract: { ...evidence.contract, digest: '1'.repeat(64) } }
-    const files = [
-      { file: 'a.json', evidence },
-      { file: 'b.json', evidence: other },
-    ]
-    expect(() => mergeEvidence(files, choices)).toThrow(
-      'b.json#/contract/digest: This is evidence about another contract than that of a.json.',
-    )
   })
 })

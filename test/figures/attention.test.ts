@@ -34,9 +34,7 @@ function verdictOn(each: Situation): string | undefined {
 describe('the judgement on a domain', () => {
   it.each<[string, Situation]>([
     ['passes as usual under an enforced policy', situation({})],
-    ['passes as usual under none', situation({ p: 'none' })],
     ['is parked', situation({ count: 0, dmarc: 0, dkim: 0, spf: 0 })],
-    ['has no mail under none', situation({ p: 'none', count: 0, dmarc: 0, dkim: 0, spf: 0 })],
     ['was not reported yet', situation({ p: 'none', dmarc: 0 }, { policy: 'unknown' })],
     ['is forged in vain', situation({ dmarc: 50 }, FORGED)],
     ['had a defect that is over and hardly shows', situation({}, during(episode('broken-spf', 20, -5)))],
@@ -50,44 +48,16 @@ describe('the judgement on a domain', () => {
       'high: Enforced policy (reject), SPF broken since 12 January: 1,300 messages fail DMARC in 30 days, and receivers reject them.',
     ],
     [
-      situation({ dmarc: 99, dkim: 60 }, during(episode('broken-dkim', 20))),
-      'medium: Enforced policy (reject), DKIM broken since 26 December 2025: 100 messages fail DMARC in 30 days, and receivers reject them.',
-    ],
-    [
       situation({ dmarc: 100, spf: 90 }, during(episode('broken-spf', 1))),
       'medium: Enforced policy (reject), SPF broken since 14 January: nothing has failed yet.',
-    ],
-    [
-      situation({ p: 'quarantine', dmarc: 70 }, during(episode('new-sender', 9))),
-      'high: Enforced policy (quarantine), a sender that does not sign its mail since 6 January: 3,000 messages fail DMARC in 30 days, and receivers put them into spam folders.',
-    ],
-    [
-      situation({ p: 'none', dmarc: 57 }),
-      'medium: Policy none: 4,300 messages fail DMARC in 30 days, and receivers deliver them.',
-    ],
-    [
-      situation({ p: 'none', dmarc: 97.5, count: 40 }),
-      'low: Policy none: 1 message fails DMARC in 30 days, and receivers deliver it.',
     ],
     [
       situation({ p: 'none', dmarc: 50 }, FORGED),
       'high: Forged since 16 December 2025: others send about 170 messages a day in its name, and receivers deliver them, because its policy is none.',
     ],
     [
-      situation({ p: 'quarantine', testing: 'y', dmarc: 50 }, FORGED),
-      'high: Forged since 16 December 2025: others send about 170 messages a day in its name, and receivers deliver them, because its policy is quarantine, but only tested.',
-    ],
-    [
       situation({ testing: 'y', dmarc: 99 }, { testedSince: TODAY - 2 }),
       'low: The policy reject is only tested since 13 January: 100 messages fail DMARC in 30 days, and receivers put them into spam folders.',
-    ],
-    [
-      situation({ dmarc: 92 }, { inheritsFrom: 'example' }),
-      'medium: Enforced policy (reject of example): 800 messages fail DMARC in 30 days, and receivers reject them.',
-    ],
-    [
-      situation({ dmarc: 92 }, during(episode('broken-spf', 20, -5))),
-      'low: Enforced policy (reject): 800 messages fail DMARC in 30 days, and receivers reject them. SPF was broken since 26 December 2025, until 10 January.',
     ],
     [
       situation({ dmarc: 12.5 }, { isPinned: true, episodes: [episode('broken-spf', 3)] }),
@@ -105,8 +75,6 @@ describe('the judgement on a domain', () => {
     ['exactly five percent of enforced mail fail', situation({ dmarc: 95 }), 'medium'],
     ['exactly ten percent of it fail', situation({ dmarc: 90 }), 'high'],
     ['exactly two percent fail under none', situation({ p: 'none', dmarc: 98 }), 'low'],
-    ['less than two percent do', situation({ p: 'none', dmarc: 98.1 }), undefined],
-    ['exactly half of what fails is forged', situation({ dmarc: 90 }, { forged: 500 }), 'medium'],
     ['more than half of it is', situation({ dmarc: 90 }, { forged: 501 }), 'low'],
     ['exactly five percent are lost by a defect', situation({ dmarc: 95 }, during(episode('broken-spf', 3))), 'high'],
   ])('is at the edge where %s', (_, each, severity) => {

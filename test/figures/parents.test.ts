@@ -18,29 +18,18 @@ const all = (policy: string) => ({ p: policy, sp: policy, np: policy })
 describe('a domain without a record', () => {
   it.each<[above: string, expected: object, ...parents: MonitoredDomain[]]>([
     ['none above it', { ...all('none'), count: 0, dmarc: 0 }],
-    ['a parent that rejects', all('reject'), big({ p: 'reject' })],
     [
       'a parent with policies for subdomains',
       { p: 'quarantine', sp: 'quarantine', np: 'reject' },
       big({ p: 'reject', sp: 'quarantine', np: 'reject' }),
     ],
     ['a nearer parent with another policy', all('none'), big({ p: 'reject' }), shop({ policy: { p: 'none' } })],
-    ['a nearer parent without a record', { p: 'reject' }, big({ p: 'reject' }), shop({ profile: 'no-record' })],
     ['a parent whose policy is pinned', all('quarantine'), big({ p: 'none' }, { pin: { p: 'quarantine' } })],
     ['a parent that only tests', { p: 'reject', testing: 'y', pct: 25 }, big({ p: 'reject', testing: 'y', pct: 25 })],
     ['a parent added a moment ago', { p: 'none', count: 0 }, big({ p: 'reject' }, { addedAt: TODAY * DAY + 1 })],
     ['a namesake that is no parent', { p: 'none', count: 0 }, domain('ig.example', { policy: { p: 'reject' } })],
   ])('and %s has these policies', (_, expected, ...parents) => {
     expect(recordBelow(...parents)).toMatchObject(expected)
-  })
-
-  it('gets reports through its parent from the day on which the parent is monitored', () => {
-    const countWith = (addedAt: number) =>
-      recordBelow(domain('big.example', { policy: { p: 'reject' }, addedAt })).count
-    expect(countWith((TODAY - 300) * DAY)).toBeGreaterThan(2000)
-    const half = countWith((TODAY - 10) * DAY)
-    expect(half).toBeGreaterThan(500)
-    expect(half).toBeLessThan(1500)
   })
 })
 

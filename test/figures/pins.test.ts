@@ -40,42 +40,10 @@ describe('fixed values of a record', () => {
     expect(changedDays(bad)).toEqual(from(TODAY, TODAY + 10))
   })
 
-  it('make one bad day, if they are removed a day later', () => {
-    const bad = changed([
-      [TODAY - 5, BAD],
-      [TODAY - 4, undefined],
-    ])
-    expect(changedDays(bad)).toEqual([TODAY - 5])
-  })
-
-  it('leave no trace if they are removed on the same day, and are one change if they are set twice', () => {
-    const taken = changed([
-      [TODAY, BAD],
-      [TODAY, undefined],
-    ])
-    expect(taken).toEqual(plain)
-    const twice = changed([
-      [TODAY - 2, BAD],
-      [TODAY, { ...BAD }],
-    ])
-    expect(twice).toEqual(changed([[TODAY - 2, BAD]]))
-  })
-
   it('of a fixture hold from the beginning, and stay in the past after their removal', () => {
     const always = { ...plain, pin: BAD }
     expect(changedDays(always)).toEqual(from(TODAY - 30, TODAY + 10))
     expect(changedDays(changePin(always, undefined, TODAY * DAY, refresh))).toEqual(from(TODAY - 30, TODAY - 1))
-  })
-
-  it('of a domain above decide what a domain without a record inherits, on the days on which they hold', () => {
-    const below = domain('news.shop.example', { profile: 'no-record' })
-    const above = changePin({ ...plain, profile: 'no-record' }, { p: 'reject', sp: 'quarantine' }, TODAY * DAY, refresh)
-    const account = accountOf([above, below])
-    const days = recordsFrom(account, below, TODAY - 1, TODAY, RULES)
-    expect(days.map((record) => [record?.p, (record?.count ?? 0) > 0])).toEqual([
-      ['none', false],
-      ['quarantine', true],
-    ])
   })
 
   it('are events of the domain, with the days from which and until which they hold', () => {

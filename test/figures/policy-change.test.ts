@@ -45,13 +45,10 @@ describe('a change of policy', () => {
   })
 
   it.each<[tags: PolicyTags, stopped: 'quarantined' | 'rejected' | undefined]>([
-    [{ p: 'none' }, undefined],
     [{ p: 'quarantine' }, 'quarantined'],
     [{ p: 'reject' }, 'rejected'],
-    [{ p: 'quarantine', testing: 'y' }, undefined],
     [{ p: 'reject', testing: 'y' }, 'quarantined'],
     [{ p: 'reject', pct: 0 }, 'quarantined'],
-    [{ p: 'quarantine', pct: 0 }, undefined],
   ])('to %o lets receivers do one thing to all mail that fails: %s', (tags, stopped) => {
     const fates = change([attacked], attacked.name, tags).itself?.changed
     const fail = Object.values(fates ?? {}).reduce((sum, mail) => sum + failing(mail), 0)
@@ -94,10 +91,6 @@ describe('a change of policy', () => {
     const none = domain('b.example', { profile: 'no-record' })
     expect(describeChange(change([none], none.name, { p: 'reject' }), 30, 'none')).toMatchInlineSnapshot(
       `"No DMARC record applies, so receivers send no reports, and nobody knows who sends in its name."`,
-    )
-    const parked = domain('b.example', { profile: 'parked' })
-    expect(describeChange(change([parked], parked.name, { p: 'none' }), 30, 'received')).toMatchInlineSnapshot(
-      `"If the policy were none, nothing would change: receivers reported no mail in the last 30 days."`,
     )
     const above = domain('a.example', { profile: 'broken-spf', volume: 9000, policy: { p: 'none', sp: 'quarantine' } })
     const below = domain('x.a.example', { profile: 'no-record', volume: 5000 })

@@ -1,13 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { onTestFinished } from 'vitest'
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { startServer, type Understudy } from '../../src/start/server.ts'
 import type { InternalOptions } from '../../src/start/stand-in.ts'
-import { atOnce } from './at-once.ts'
 import { askControl } from './control-plane.ts'
-import { freshPrefix, sharedRedis } from './redis-server.ts'
-import { API_KEY } from './service.ts'
 
 /** By what the times are multiplied that a step of the store may take: a busy machine is none that is away. */
 export const PATIENCE = 25
@@ -15,17 +11,6 @@ export const PATIENCE = 25
 /** Starts a server that is patient with its store. */
 export function startPatient(options: ServerOptions, internal: InternalOptions = {}): Promise<Understudy> {
   return startServer(options, OPERATIONS, { patience: () => PATIENCE, ...internal })
-}
-
-/** Replicas in this process that share what they keep on the Redis of all tests. They end with the test. */
-export async function startFleet(count: number, options: ServerOptions = {}): Promise<readonly Understudy[]> {
-  const { url } = await sharedRedis()
-  const common = { store: url, storePrefix: freshPrefix(), fixture: 'empty', apiKey: API_KEY, ...options }
-  return atOnce(count, async () => {
-    const replica = await startPatient(common)
-    onTestFinished(() => replica.stop())
-    return replica
-  })
 }
 
 /** Creates an empty account with a key that is in its grace period, so that it may be asked ten times as often. */

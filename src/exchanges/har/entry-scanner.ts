@@ -19,7 +19,7 @@ export interface Break {
   reason: string
 }
 
-export const ENTRY_LIMITS = {
+const ENTRY_LIMITS = {
   /** The bytes of one entry, bodies included. */
   bytes: 64 << 20,
   /** How deeply the values in an entry may be nested. Present HAR recorders need about ten levels. */
