@@ -43,7 +43,7 @@ export interface AppliedBaseline<Found> {
 export type Looked = (id: string) => boolean
 
 /** The most findings of a baseline, and the most bytes of its file. */
-export const LARGEST_BASELINE = { findings: 10_000, bytes: 8 << 20 }
+const LARGEST_BASELINE = { findings: 10_000, bytes: 8 << 20 }
 const LONGEST = 2000
 /** The reason of an entry that the user has not edited yet. */
 const UNDECIDED_REASON = 'to be decided'

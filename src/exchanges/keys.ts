@@ -8,7 +8,7 @@ import type { Credentials, SeenBody, SeenHeaders } from './exchange.ts'
 export type HeaderFields = readonly (readonly [name: string, value: string])[]
 
 /** How many keys get a name. Further keys are not told apart. */
-export const MOST_KEYS = 10_000
+const MOST_KEYS = 10_000
 
 /** The schemes that may precede a key. Any other text may be part of a secret. */
 const SCHEME = /^[A-Za-z][A-Za-z0-9-]{0,19}$/

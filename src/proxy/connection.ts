@@ -9,7 +9,7 @@ import type { Draft, HeaderField, ProxyTraffic } from './traffic.ts'
 /** How many bytes a header may have. Servers accept 8 to 64 KiB. */
 export const HEADER_LIMIT = 128 << 10
 /** How many requests of one connection may wait for a response. */
-export const PIPELINE_LIMIT = 1_000
+const PIPELINE_LIMIT = 1_000
 /** In milliseconds: how long it may take to open a connection to the service. */
 const CONNECT_PATIENCE = 30_000
 /** In milliseconds: how long a client may take to receive the rest when its connection is closed. */

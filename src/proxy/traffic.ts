@@ -55,9 +55,9 @@ export interface TrafficListener {
 }
 
 /** In milliseconds: how long an exchange waits for an earlier one that is not over yet. */
-export const ORDER_PATIENCE = 5_000
+const ORDER_PATIENCE = 5_000
 /** In milliseconds: how long a request without a response may still change the account. */
-export const LOST_REQUEST = 10_000
+const LOST_REQUEST = 10_000
 /** How many exchanges may wait for an earlier one. */
 const WAITING_LIMIT = 1_000
 

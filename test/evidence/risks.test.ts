@@ -36,7 +36,6 @@ const AS_CHOSEN = service('as chosen')
 const FIRST = service('alternative', { alternative: 1 })
 const UNDECIDED = service('undecided')
 const NOT_CHOSEN = service('undecided', { left: [1, 2] })
-const NOT_SECOND = service('undecided', { left: [0, 1] })
 const CONTRADICTED = service('contradicted')
 
 describe('findRisks', () => {
@@ -46,7 +45,6 @@ describe('findRisks', () => {
     ['is an alternative with which the client fails', FIRST, { 1: 'depends' }, 'contradicted'],
     ['is undecided and the client tolerates everything', UNDECIDED, {}, 'confirmed'],
     ['is undecided and the client depends on it', UNDECIDED, { 2: 'depends' }, 'unknown'],
-    ['is undecided, but not that with which the client fails', NOT_SECOND, { 2: 'depends' }, 'confirmed'],
     ['is one of those with each of which the client fails', NOT_CHOSEN, { 1: 'depends', 2: 'depends' }, 'contradicted'],
     ['contradicts itself and the client depends on it', CONTRADICTED, { 1: 'depends' }, 'unknown'],
   ])('where the service %s', (_, verdicts, client, result) => {

@@ -78,17 +78,6 @@ describe('The client gets each byte that the service has sent', () => {
       'the case, the order and the repeats of fields',
       message('HTTP/1.1 200 OK', 'set-cookie: a', 'X: 1', 'Set-Cookie: b', 'x: 2', 'content-LENGTH: 0', ''),
     ],
-    [
-      'fields of a hop',
-      message(
-        'HTTP/1.1 200 OK',
-        'Connection: keep-alive',
-        'Keep-Alive: timeout=1',
-        'Date: today',
-        'Content-Length: 0',
-        '',
-      ),
-    ],
     ['gzip', message('HTTP/1.1 200 OK', 'Content-Encoding: gzip', `Content-Length: ${GZIP.length}`, GZIP)],
     [
       'chunks with trailers',
