@@ -1,9 +1,7 @@
-import { describe, expect, vi } from 'vitest'
+import { describe, expect } from 'vitest'
 import type { AccountState } from '../../src/domain/account.ts'
-import { openMemoryStore } from '../../src/store/memory.ts'
 import { decodeAccount, encodeAccount } from '../../src/store/record.ts'
 import type { Store } from '../../src/store/store.ts'
-import { StoreError } from '../../src/store/store-error.ts'
 import { ACCEPTED } from '../corpus/corpus.ts'
 import { ACCOUNT, stateOf } from '../support/account.ts'
 import { ask, it } from '../support/example-service.ts'
@@ -12,25 +10,10 @@ import { type RecordingLog, recordingLog } from '../support/recording-log.ts'
 import { API_KEY, startService } from '../support/service.ts'
 
 describe('A refusal', () => {
-  it('of a request whose account is deleted meanwhile uses up no id of other requests', async () => {
-    const idWithoutKey = async (isDeleted: boolean) => {
-      const store = openMemoryStore()
-      const service = await startService({ store })
-      if (isDeleted) {
-        const gone = new StoreError('unknown-account', 'There is no account "default"')
-        vi.spyOn(store, 'update').mockRejectedValueOnce(gone)
-        const { status } = await service.send('POST', '/domains', { domains: ['new.example'] })
-        expect(status).toBe(401)
-      }
-      const { headers } = await service.send('GET', '/domains', undefined, { Authorization: 'Bearer unknown' })
-      return headers['x-request-id']
-    }
-    expect(await idWithoutKey(true)).toBe(await idWithoutKey(false))
-  })
-
   const LARGE: readonly [request: string, body: object, code: string][] = [
     ['POST /domaingroups', { name: 'Zeros', domains: Array(130_000).fill(0) }, 'invalid_field_type'],
     ['POST /domains', { domains: Array(200_000).fill('') }, 'request_too_large'],
+    ['POST /domains', { domains: [...Array(40_000).fill(''), 7] }, 'invalid_field_type'],
     ['DELETE /domains', { domains: Array(200_000).fill('') }, 'invalid_domain'],
     ['PATCH /domaingroups?id=unknown0', { domains: Array(170_000).fill('a.b') }, 'not_found'],
     ['PATCH /domaingroups?id=unknown0', { name: '', add_domains: Array(170_000).fill(null) }, 'invalid_field_type'],

@@ -15,24 +15,12 @@ async function statusFor(options: ServerOptions, host: string): Promise<number> 
 }
 
 describe('on a loopback address, a request', () => {
-  it.each<[host: string, status: number]>([
-    ['127.0.0.1:1', 200],
-    ['LocalHost:80', 200],
-    ['[::1]:4010', 200],
-    [`${EVIL}:4010`, 401],
-    ['localhost.evil.example', 401],
-    ['192.0.2.1', 401],
-  ])('with the Host %j is answered with %i', async (host, status) => {
-    expect(await statusFor({}, host)).toBe(status)
-  })
-
   it('with a foreign Host reads nothing, changes nothing and counts nothing', async () => {
     const service = await startService({ apiKey: API_KEY })
     for (const [method, path, body] of [
       ['GET', '/domains'],
       ['HEAD', '/domains'],
       ['POST', '/domains', { domains: ['a.example'] }],
-      ['DELETE', '/nothing'],
       ['OPTIONS', '/domains'],
     ] as const) {
       const refusal = await service.send(method, path, body, { host: EVIL })
@@ -50,13 +38,6 @@ describe('on a loopback address, a request', () => {
     const { body, headers } = await service.get('/domains')
     expect(body.data.domains).toEqual([])
     expect(headers['x-ratelimit-remaining']).toBe('29')
-  })
-
-  it('with a foreign Host meets no fault and no preference', async ({ empty }) => {
-    await askControl(empty, 'POST', '/accounts/default/faults', { respond: { status: 503 } })
-    const { status } = await empty.send('GET', '/domains', undefined, { host: EVIL, prefer: 'code=429' })
-    expect(status).toBe(401)
-    expect((await askControl(empty, 'GET', '/accounts/default/faults')).data.faults[0].hits).toBe(0)
   })
 
   it('with a foreign Host is one of the account of its key, explained, and no violation', async ({ empty }) => {
@@ -78,11 +59,6 @@ describe('on a loopback address, a request', () => {
     expect((await sendRequest('GET', root, undefined, { host: 'localhost' })).status).toBe(200)
   })
 
-  it('with an empty Host is not answered', async ({ empty }) => {
-    const refused = await empty.sendRaw('GET / HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n')
-    expect(refused).toMatch(/^HTTP\/1\.1 401 /)
-  })
-
   it.each<[origin: string, host: string, status: number]>([
     ['http://app.example:5173', 'app.example:5173', 200],
     ['http://app.example:5173', 'app.example:4010', 200],
@@ -101,12 +77,8 @@ describe('the explanation of a request with a foreign Host', () => {
     ['10.0.2.2:4010', 'http://10.0.2.2'],
     ['host.docker.internal:4010', 'http://host.docker.internal'],
     ['Build-7.lan', 'http://build-7.lan'],
-    ['[fe80::1]:4010', 'http://[fe80::1]'],
     // No origin has this form of a name.
     ['192.168.257:4010', undefined],
-    ["it's:4010", undefined],
-    ['a%41:4010', undefined],
-    ['10.0.2.2:4010', 'http://10.0.2.2', null],
     ['10.0.2.2:4010', 'http://10.0.2.2', 'Bearer nobodys'],
   ])(
     'names %s, the address that works, and the option that permits it: %s',
@@ -143,7 +115,7 @@ describe('the explanation of a request with a foreign Host', () => {
   })
 })
 
-it('the log, and the nearest request to one that is verified, tell a foreign Host', async () => {
+it('the log tells a foreign Host', async () => {
   const lines: object[] = []
   const keep = (fields: object) => lines.push(fields)
   const service = await startService({ log: { info: keep, warn: keep, error: keep } })
@@ -155,9 +127,6 @@ it('the log, and the nearest request to one that is verified, tell a foreign Hos
   ])
   const line = JSON.stringify({ level: 30, time: '2026-01-15T09:30:01.000Z', msg: 'request', ...lines[1] })
   expect(prettify(line, false)).toMatch(/→ 401 unauthorized \(foreign Host 10\.0\.2\.2:4010, \d/)
-  const match = { path: '/domaingroups', operation: 'listDomainGroups' }
-  const { data } = await askControl(service, 'POST', '/accounts/default/requests/verify', { match })
-  expect(data.message).toMatch(/ It was refused because its Host, "10\.0\.2\.2:4010", is no name of this server\.$/)
 })
 
 it('on an address that other machines reach, any name may be its own', async () => {

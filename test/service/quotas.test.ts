@@ -3,6 +3,7 @@ import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { DAY, instant, SECOND_KEY, withKey } from '../support/account.ts'
 import { contractWith } from '../support/alternatives.ts'
+import { ask } from '../support/example-service.ts'
 import { failingStore } from '../support/failing-store.ts'
 import { NO_QUOTA, quotaOf } from '../support/quota-headers.ts'
 import { START, startService, type TestService } from '../support/service.ts'
@@ -16,12 +17,7 @@ async function startWith(alternatives: string, options: ServerOptions = {}): Pro
   return startService(options, OPERATIONS, { contract: await contractWith(...names) })
 }
 
-/** Where quotas are shown: as chosen, and with each alternative. */
-const CHOICES = ['', 'quota-headers-1', 'quota-headers-2', 'quota-headers-3']
-
 describe('The headers about the quota', () => {
-  const tooLow = async (alternatives: string) =>
-    (await startWith(alternatives, { plan: 'below-stone' })).get('/domains')
   const failing = (method: 'enter' | 'update') => async (alternatives: string) => {
     const { store, fail } = failingStore(method)
     const service = await startWith(alternatives, { store })
@@ -29,17 +25,8 @@ describe('The headers about the quota', () => {
     return service.send('POST', '/domains', { domains: ['new.example'] })
   }
 
-  it.each<[status: number, where: string, alternatives: string, quota: object, ask: typeof tooLow]>([
-    [403, 'the plan is too low', '', NO_QUOTA, tooLow],
-    [403, 'the plan is too low', 'quota-headers-1', untouched, tooLow],
-    [403, 'the plan is too low', 'quota-headers-2', untouched, tooLow],
-    [403, 'the plan is too low', 'quota-headers-3', NO_QUOTA, tooLow],
-    [403, 'the plan is too low', 'gate-order-1', used, tooLow],
-    [403, 'the plan is too low', 'gate-order-1 quota-headers-1', used, tooLow],
-    [403, 'the plan is too low', 'gate-order-1 quota-headers-3', NO_QUOTA, tooLow],
+  it.each<[status: number, where: string, alternatives: string, quota: object, ask: ReturnType<typeof failing>]>([
     [500, 'a change cannot be stored', '', used, failing('update')],
-    [500, 'a change cannot be stored', 'quota-headers-1', used, failing('update')],
-    [500, 'a change cannot be stored', 'quota-headers-2', used, failing('update')],
     [500, 'a change cannot be stored', 'quota-headers-3', NO_QUOTA, failing('update')],
     [500, 'nobody knows whose key it is', '', NO_QUOTA, failing('enter')],
     [500, 'nobody knows whose key it is', 'quota-headers-1', NO_QUOTA, failing('enter')],
@@ -50,22 +37,18 @@ describe('The headers about the quota', () => {
     expect([status, quotaOf(headers)]).toEqual([expected, quota])
   })
 
-  it.each(CHOICES)('on an injected response are as declared, with the alternative %j', async (each) => {
-    const service = await startWith(each)
-    for (const code of ['duplicate_name', 'rate_limited', 'unauthorized', 'internal_error']) {
-      // The harness holds the header of each response to the contract.
-      const sent = { prefer: `code=${code}` }
-      const { body } = await service.send('POST', '/domaingroups', { name: 'New' }, sent)
-      expect(body.error.code).toBe(code)
-    }
-  })
-
-  it('on 403 where the quota is looked at first are those of 429 when it is used up', async () => {
-    const service = await startWith('gate-order-1', { plan: 'below-stone' })
-    for (let sent = 0; sent < 10; sent++) expect((await service.get('/dmarc')).status).toBe(403)
-    const { status, headers } = await service.get('/dmarc')
-    expect([status, quotaOf(headers).remaining]).toEqual([429, 0])
-  })
+  it.each(['', 'quota-headers-1', 'quota-headers-2', 'quota-headers-3'])(
+    'on an injected response are as declared, with the alternative %j',
+    async (each) => {
+      const service = await startWith(each)
+      for (const code of ['duplicate_name', 'rate_limited', 'unauthorized', 'internal_error']) {
+        // The harness holds the header of each response to the contract.
+        const sent = { prefer: `code=${code}` }
+        const { body } = await service.send('POST', '/domaingroups', { name: 'New' }, sent)
+        expect(body.error.code).toBe(code)
+      }
+    },
+  )
 
   it('tell the seconds that are left where the contract says so, also without a valid key', async () => {
     const service = await startWith('quota-headers-2 rate-limit-reset-1')
@@ -74,33 +57,9 @@ describe('The headers about the quota', () => {
     const { headers } = await service.send('GET', '/domains', undefined, { authorization: null })
     expect(quotaOf(headers)).toEqual({ ...untouched, reset: 1800 })
   })
-
-  it('tell the higher limit of a new key without a charge, too, until its grace ends', async () => {
-    const keys = [{ key: SECOND_KEY, created_at: instant(1 - 7 * DAY) }]
-    const service = await startWith('quota-headers-1', { fixture: { keys } })
-    const told = async () => quotaOf((await service.send('PUT', '/domains', undefined, withKey(SECOND_KEY))).headers)
-    expect(await told()).toEqual({ ...untouched, limit: 300, remaining: 300 })
-    service.advance(1)
-    expect(await told()).toEqual(untouched)
-  })
-
-  it('tell a window that begins now, where the contract lets the first request begin it', async () => {
-    const service = await startWith('quota-headers-2 quota-window-1')
-    const { headers } = await service.send('PUT', '/domains')
-    expect(quotaOf(headers)).toEqual({ ...untouched, reset: START / 1000 + 3600 })
-  })
 })
 
 describe('With charges for successes alone', () => {
-  it('what is refused for lack of quota is not given back', async () => {
-    const service = await startWith('charged-requests-1')
-    for (let sent = 0; sent < 10; sent++) await service.get('/dmarc')
-    for (let sent = 0; sent < 3; sent++) {
-      const { status, headers } = await service.get('/dmarc')
-      expect([status, quotaOf(headers).remaining]).toEqual([429, 0])
-    }
-  })
-
   it('a refusal after the end of the window gives nothing back to the next one', async () => {
     const service = await startWith('charged-requests-1')
     await service.get('/domains')
@@ -123,6 +82,28 @@ describe('With charges for successes alone', () => {
     fail()
     const { status, headers } = await service.send('POST', '/domains', { domains: ['new.example'] })
     expect([status, quotaOf(headers).remaining]).toEqual([500, 30])
+  })
+})
+
+describe('The grace period of a new key', () => {
+  it('[grace-of-new-keys] lasts until 7 days after its creation, for that key alone', async () => {
+    const service = await startService({ fixture: { keys: [{ key: SECOND_KEY, created_at: instant(0) }] } })
+    const limit = async (headers = withKey(SECOND_KEY)) =>
+      quotaOf((await ask(service, 'GET /domains', undefined, headers)).headers).limit
+    expect([await limit(), await limit({})]).toEqual([300, 30])
+    service.advance(7 * DAY - 1)
+    expect(await limit()).toBe(300)
+    service.advance(1)
+    expect(await limit()).toBe(30)
+  })
+
+  it('ends for the hour that has begun, too: what was used counts against the ordinary limit', async () => {
+    const service = await startService({ fixture: { keys: [{ key: SECOND_KEY, created_at: instant(1 - 7 * DAY) }] } })
+    const read = () => ask(service, 'GET /dmarc', undefined, withKey(SECOND_KEY))
+    for (let request = 0; request < 20; request++) expect((await read()).status).toBe(200)
+    service.advance(1)
+    const refused = await read()
+    expect([refused.status, quotaOf(refused.headers)]).toMatchObject([429, { limit: 10, remaining: 0 }])
   })
 })
 
