@@ -1,18 +1,11 @@
-import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
 import type { Operation } from '../../src/contract/api.ts'
-import { Catalogue } from '../../src/contract/catalogue.ts'
-import { placeCodes } from '../../src/contract/codes.ts'
-import { compileContract, loadContract } from '../../src/contract/contract.ts'
-import { rulesOf } from '../../src/contract/document.ts'
+import { loadContract } from '../../src/contract/contract.ts'
 import { SCHEMA_EXTENSIONS } from '../../src/contract/extensions.ts'
-import type { Bucket, Plan } from '../../src/contract/names.ts'
-import { asOverlay } from '../../src/contract/overlay.ts'
 import { ERROR_CODES } from '../../src/domain/errors.ts'
 import { isObject, type Json, valueAt } from '../../src/ground/json.ts'
-import { actionsFor, alternatives } from '../support/alternatives.ts'
-import { OWN_DOCUMENT, objectAt, objectsIn, ownDocument } from '../support/own-document.ts'
+import { objectAt, objectsIn, ownDocument } from '../support/own-document.ts'
 
 const contract = await loadContract()
 const source = ownDocument()
@@ -23,11 +16,6 @@ const refusals = contract.operations.flatMap((operation) =>
     .filter(({ status }) => status >= 400)
     .map((response) => [operation.id, response.status, operation, response] as const),
 )
-
-function freeze<Value>(value: Value): Value {
-  if (typeof value === 'object' && value !== null) for (const each of Object.values(Object.freeze(value))) freeze(each)
-  return value
-}
 
 /** What the document says of an operation, without references. */
 function described({ path, method }: Operation): Json {
@@ -63,12 +51,6 @@ describe('examples in openapi.yaml', () => {
     expect(validate.errors ?? []).toEqual([])
   })
 
-  it('stand at headers, schemas and responses', () => {
-    const places = new Set(examples.map(({ pointer }) => pointer.split('/').slice(1, 3).join('/')))
-    const components = ['components/headers', 'components/responses', 'components/schemas']
-    expect([...places].toSorted()).toEqual([...components, 'paths/~1domaingroups'])
-  })
-
   it.each(operations)('of responses of %s are what it may answer, headers included', (_, operation) => {
     for (const [status, response] of operation.responses) {
       const stated = objectAt(described(operation), `/responses/${status}`)
@@ -94,74 +76,6 @@ describe('schemas in openapi.yaml', () => {
     const lenient = open.filter(({ value }) => value['type'] !== 'object' || value['additionalProperties'] !== false)
     expect(lenient.map(({ pointer }) => pointer)).toEqual([])
   })
-
-  it('name a property that they require', () => {
-    const nameless = [...objectsIn(source)]
-      .filter(({ pointer }) => !/\/x-(assumption|constraints)\//.test(pointer))
-      .flatMap(({ pointer, value: { required, properties = {} } }) => {
-        const names: string[] = Array.isArray(required) ? required : []
-        return names.filter((name) => !Object.hasOwn(properties as Json, name)).map((name) => `${pointer} ${name}`)
-      })
-    expect(nameless).toEqual([])
-  })
-})
-
-describe('what generators make something else of', () => {
-  /** All but what our extensions hold, with which other tools do nothing. */
-  const plain = [...objectsIn(source)].filter(({ pointer }) => !/\/(x-[a-z-]+|example|value)(\/|$)/.test(pointer))
-
-  it('is in no schema: sets, negations, steps of numbers, boolean schemas, and formats that few tools know', () => {
-    const words = ['uniqueItems', 'not', 'multipleOf', 'anyOf', 'allOf', 'if', 'propertyNames', 'patternProperties']
-    const odd = plain.flatMap(({ pointer, value }) =>
-      words.filter((word) => Object.hasOwn(value, word)).map((word) => `${pointer}/${word}`),
-    )
-    expect(odd).toEqual([])
-    // Not even in an extension: some generators visit everything that a schema has.
-    const booleans = [...objectsIn(valueAt(source, '/components/schemas'))].filter(({ value: { properties } }) =>
-      Object.values(isObject(properties) ? properties : {}).some((schema) => typeof schema === 'boolean'),
-    )
-    expect(booleans.map(({ pointer }) => pointer)).toEqual([])
-    const formats = plain.flatMap(({ value }) => (typeof value['format'] === 'string' ? [value['format']] : []))
-    expect(new Set(formats)).toEqual(new Set(['hostname', 'uuid']))
-  })
-
-  it('is no name of a component that another component has, or that a generator gives to a part of an operation', () => {
-    const { schemas, responses, headers } = source['components'] as Record<string, Json>
-    const parts = ['', 'Request', 'RequestBody', 'Response', 'Params', 'Parameters', 'Body', 'Data', 'Result']
-    const given = contract.operations.flatMap(({ id }) => parts.map((part) => `${id}${part}`))
-    const names = [schemas, responses, headers].flatMap((components) => Object.keys(components ?? {}))
-    const all = [...names, ...given].map((name) => name.toLowerCase())
-    expect(all.filter((name, index) => all.indexOf(name) !== index)).toEqual([])
-    expect(Object.keys(source['components'] as Json)).not.toContain('parameters')
-  })
-
-  it('is no anonymous object: each is a component', () => {
-    const places = plain.filter(({ value }) => value['type'] === 'object').map(({ pointer }) => pointer)
-    expect(places.filter((pointer) => !/^\/components\/schemas\/\w+$/.test(pointer))).toEqual([])
-  })
-
-  it('is no extension beside the statuses of responses', () => {
-    const responses = plain.filter(({ pointer }) => pointer.endsWith('/responses'))
-    expect(responses.length).toBeGreaterThan(8)
-    expect(responses.flatMap(({ value }) => Object.keys(value).filter((key) => key.startsWith('x-')))).toEqual([])
-  })
-
-  it('is no text without quotes that YAML 1.1 takes for a boolean, a time or a number of base 60', () => {
-    const odd = /(?:^|[:[,{-] )(?:y|n|yes|no|on|off|\d+(?::[0-5]?\d)+|\d{4}-\d\d-\d\d\S*|0\d+)(?=\s*(?:[,}\]#]|$))/gim
-    const lines = readFileSync(OWN_DOCUMENT, 'utf8').split('\n')
-    expect(lines.filter((line) => line.replaceAll(/'[^']*'|"[^"]*"/g, '').match(odd))).toEqual([])
-    expect('testing: n, dmarc: 99.2'.match(odd)).not.toBeNull()
-  })
-
-  it('is no term that only this program has, in a description', () => {
-    const settings = Object.keys(source['x-settings'] as Json).filter((name) => name.includes('-'))
-    const terms = [/\bx-(?!request|ratelimit)[a-z]/i, /\bsettings? `/, /\boverlay/, /\bassumption/, /\bcatalogue/]
-    const odd = plain.filter(({ value: { description = '', summary = '' } }) => {
-      const text = `${summary} ${typeof description === 'string' ? description : ''}`
-      return terms.some((term) => term.test(text)) || settings.some((name) => text.includes(`\`${name}\``))
-    })
-    expect(odd.map(({ pointer }) => pointer)).toEqual([])
-  })
 })
 
 describe('operations in openapi.yaml', () => {
@@ -181,22 +95,6 @@ describe('operations in openapi.yaml', () => {
       'POST /domains addDomains',
     ])
   })
-
-  it('carry rules with ids of their own and the words of the specification, each one sentence', () => {
-    const rules = [...rulesOf(contract.document)]
-    expect(rules.length).toBeGreaterThan(30)
-    const declared = [...objectsIn(source)].flatMap(({ value }) => Object.keys((value['x-rule'] ?? {}) as Json))
-    expect(rules.map(([id]) => id)).toEqual(declared)
-    for (const [id, sentence] of rules) expect(sentence, id).toMatch(/^[^\n]*[^.\s]\.$/)
-  })
-
-  it('have plans and paths of the names that an editor proposes', () => {
-    const plans: Record<Plan, true> = { 'below-stone': true, stone: true, 'above-stone': true }
-    const buckets: Record<Bucket, true> = { dmarc: true, domains: true, domaingroups: true }
-    expect(Object.keys(plans)).toEqual(contract.settings.plans.order)
-    const paths = new Set(contract.operations.map(({ path }) => path.slice(1)))
-    expect(Object.keys(buckets)).toEqual([...paths])
-  })
 })
 
 describe('error codes', () => {
@@ -205,19 +103,6 @@ describe('error codes', () => {
     expect(Object.keys(entries)).toEqual([...ERROR_CODES])
     expect(valueAt(source, '/components/schemas/ErrorCode/enum')).toEqual([...ERROR_CODES])
     expect(catalogue.codes).toEqual([...ERROR_CODES])
-  })
-
-  it('stand in the document under the status of the catalogue already, so that placing them changes nothing', () => {
-    expect(placeCodes(source, Catalogue.read(source, ERROR_CODES, 'openapi.yaml'), 'openapi.yaml')).toEqual(source)
-  })
-
-  const moving = alternatives.filter(([id]) => ['client-request-ids', 'quota-headers', 'status-not-found'].includes(id))
-  it.each(moving)('and headers of %s/%d are placed in no part that documents share', async (id, number) => {
-    const shared = freeze(ownDocument())
-    const overlay = asOverlay({ overlay: '1.0.0', actions: actionsFor(`${id}-${number}`) }, 'alternative')
-    // Who changes what is frozen throws.
-    const { document } = await compileContract({ source: shared, overlays: [overlay], validated: true })
-    expect(document.source).not.toEqual(shared)
   })
 
   it('are all answered by an operation', () => {

@@ -25,12 +25,6 @@ describe('the line of a JSON pointer', () => {
     expect(wrong).toEqual([])
   })
 
-  it('grows in the order of the document, so that no two keys of one object are confused', async () => {
-    const lineOf = await readLines()
-    const numbers = [...pointersIn(ownDocument())].map(lineOf)
-    expect(numbers).toEqual(numbers.toSorted((one, other) => one - other))
-  })
-
   const TEXT = `# A comment
 a:
   - b: 1
@@ -54,22 +48,16 @@ m: *anchor
     ['/a/0/b', 3],
     ['/a/0/c~1d', 4],
     ['/a/0/c~1d/e~0f', 5],
-    ['/a/0/c~1d/g/h', 7],
     ['/a/0/c~1d/g/h/1', 7],
     ['/a/0/c~1d/g/k', 8],
-    ['/a/1/0', 10],
     ['/a/1/1', 11],
     ['/m', 12],
     ['/n', 13],
     ['/10', 15],
     // What is not in the text has the line of the nearest holder.
     ['/a/0/b/new', 3],
-    ['/a/0/new/newer/newest', 3],
-    ['/a/7', 2],
     ['/m/e~0f', 12],
     ['/__proto__', 1],
-    ['/constructor/prototype', 1],
-    ['/new', 1],
     ['no pointer', 1],
   ])('%j is %d', async (pointer, line) => {
     expect((await linesOf(TEXT))(pointer)).toBe(line)

@@ -54,7 +54,6 @@ async function refusalOf(promise: Promise<unknown>): Promise<ContractError> {
 
 describe('an update', () => {
   const TAGS = ['old', 'small']
-  const TAGGED = { ...WALDEN, tags: ['essay'] }
   const UPPER = { place: { floor: 2, room: 'east' }, open: true }
 
   it.each<[what: string, target: string, update: unknown, changes: Json]>([
@@ -62,23 +61,14 @@ describe('an update', () => {
     ['adds a field', '$.shelf', { wood: 'oak' }, { shelf: { ...SHELF, wood: 'oak' } }],
     ['merges into objects within objects', '$', { shelf: { place: { floor: 2 } } }, { shelf: UPPER }],
     ['appends an array to an array', '$', { tags: ['new'] }, { tags: [...TAGS, 'new'] }],
-    ['keeps what stands twice in the arrays', '$', { tags: ['old'] }, { tags: [...TAGS, 'old'] }],
     ['puts an array in the place of an object', '$', { shelf: [] }, { shelf: [] }],
-    ['puts an object in the place of an array', '$', { tags: { a: 1 } }, { tags: { a: 1 } }],
-    ['puts a single value in the place of an object', '$', { shelf: 3 }, { shelf: 3 }],
     ['puts an object in the place of a single value', '$', { title: { en: 'X' } }, { title: { en: 'X' } }],
     ['sets null, which removes nothing', '$', { shelf: null }, { shelf: null }],
-    ['sets false', '$.shelf', { open: false }, { shelf: { ...SHELF, open: false } }],
     ['of an array appends one entry', '$.tags', 'new', { tags: [...TAGS, 'new'] }],
     ['of an array appends an array as one entry', '$.tags', ['a', 'b'], { tags: [...TAGS, ['a', 'b']] }],
-    ['of an empty array appends too', '$.books[2].tags', 'essay', { books: [EMMA, FAUST, TAGGED] }],
     ['that is empty changes nothing', '$.shelf', {}, {}],
   ])('%s', async (_, target, update, changes) => {
     expect(await apply({ target, update })).toEqual({ ...library(), ...changes })
-  })
-
-  it('has its effect beside `remove: false`', async () => {
-    expect(await apply({ target: '$', update: { title: 'A' }, remove: false })).toEqual({ ...library(), title: 'A' })
   })
 
   it('changes everything that the target selects', async () => {
@@ -89,11 +79,6 @@ describe('an update', () => {
   it('changes parent and child when the target selects both', async () => {
     const { shelf } = await apply({ target: '$..[?@.place || @.floor]', update: { seen: true } })
     expect(shelf).toEqual({ place: { floor: 1, room: 'east', seen: true }, open: true, seen: true })
-  })
-
-  it('leaves order and fields of the rest as they were', async () => {
-    const changed = await apply({ target: '$.shelf', update: { open: false } })
-    expect(JSON.stringify(changed)).toBe(JSON.stringify(library()).replace('"open":true', '"open":false'))
   })
 
   it.each([
@@ -112,17 +97,12 @@ describe('an update', () => {
 describe('a removal', () => {
   it.each<[what: string, target: string, becomes: Json]>([
     ['of a field', '$.shelf.place', { shelf: { open: true } }],
-    ['of a single value', '$.shelf.open', { shelf: { place: SHELF.place } }],
     ['of every field', '$.shelf.*', { shelf: {} }],
-    ['of a nested field', '$.shelf.place.floor', { shelf: { place: { room: 'east' }, open: true } }],
     ['of an entry of an array', '$.tags[0]', { tags: ['small'] }],
     ['of an entry counted from the end', '$.tags[-1]', { tags: ['old'] }],
-    ['of neighbours in an array', '$.books[0,1]', { books: [WALDEN] }],
-    ['of a slice of an array', '$.books[1:]', { books: [EMMA] }],
     ['of entries named from the last to the first', '$.books[2,0]', { books: [FAUST] }],
     ['of a backward slice', '$.books[::-2]', { books: [FAUST] }],
     ['of an entry that is named twice', '$.tags[0,0]', { tags: ['small'] }],
-    ['of all entries', '$.tags[*]', { tags: [] }],
     ['of entries chosen by a filter', '$.books[?@.pages > 200]', { books: [FAUST] }],
     ['of parents and children at once', '$.shelf..*', { shelf: {} }],
   ])('%s', async (_, target, becomes) => {
@@ -175,11 +155,6 @@ describe('actions', () => {
     expect(error.message).toBe('change.yaml#/actions/1/target: The target $.shelf selects nothing in openapi.yaml.')
   })
 
-  it('may carry a description and extensions', async () => {
-    const action = { target: '$', description: 'Why.', 'x-ticket': 7, update: { title: 'Archive' } }
-    expect(await apply(action)).toMatchObject({ title: 'Archive' })
-  })
-
   it.each(['__proto__', 'constructor', 'prototype'])('set a key %s as any other and pollute nothing', async (key) => {
     const update = JSON.parse(`{"${key}": {"polluted": true}, "shelf": {"${key}": {"polluted": true}}}`)
     const once = await apply({ target: '$', update })
@@ -201,12 +176,8 @@ describe('an action is refused', () => {
   it.each<[what: string, action: Json, reason: string]>([
     ['whose target selects nothing', { target: '$.nowhere', update: {} }, nowhere('$.nowhere')],
     ['whose removal selects nothing', { target: '$.nowhere', remove: true }, nowhere('$.nowhere')],
-    ['whose filter does', { target: '$.books[?@.pages > 900]', remove: true }, nowhere('$.books[?@.pages > 900]')],
     ['that updates a single value', { target: '$.title', update: { en: 'X' } }, single('$.title')],
-    ['that updates objects and single values', { target: '$.shelf.*', update: {} }, single('$.shelf.*')],
     ['that updates an object with text', { target: '$.shelf', update: 'oak' }, NO_OBJECT],
-    ['that updates an object with an array', { target: '$.shelf', update: ['oak'] }, NO_OBJECT],
-    ['that updates an object with null', { target: '$.shelf', update: null }, NO_OBJECT],
     ['that removes all', { target: '$', remove: true }, '/target: The document itself cannot be removed.'],
   ])('%s', async (_, action, reason) => {
     expect((await refusalOf(apply(action))).message).toBe(`change.yaml#/actions/0${reason}`)
@@ -238,12 +209,8 @@ describe('an overlay is refused', () => {
 
   it.each<[what: string, document: unknown, place: string, reason: string]>([
     ['that is a list', [action], '', NO_OVERLAY],
-    ['that is null', null, '', NO_OVERLAY],
     ['that names no version', { actions: [action] }, '', NO_OVERLAY],
-    ['whose version is a number', { overlay: 1, actions: [action] }, '', NO_OVERLAY],
     ['of a later version', { overlay: '1.1.0' }, '/overlay', 'Overlay 1.1.0 is not supported; 1.0.0 is.'],
-    ['of half a version', { overlay: '1.0' }, '/overlay', 'Overlay 1.0 is not supported; 1.0.0 is.'],
-    ['without actions', { overlay: '1.0.0' }, '/actions', NO_ACTION],
     ['with no action', { overlay: '1.0.0', actions: [] }, '/actions', NO_ACTION],
     ['whose actions are an object', { overlay: '1.0.0', actions: action }, '/actions', NO_ACTION],
   ])('%s', (_, document, place, reason) => {
@@ -252,14 +219,11 @@ describe('an overlay is refused', () => {
 
   it.each<[what: string, action: unknown, place: string, reason: string]>([
     ['text', '$', '', 'An action must be an object.'],
-    ['null', null, '', 'An action must be an object.'],
     ['without a target', { update: {} }, '/target', NO_TARGET],
-    ['with a list of targets', { target: ['$'], update: {} }, '/target', NO_TARGET],
     ['that does nothing', { target: '$' }, '', NO_DEED],
     ['that removes nothing', { target: '$', remove: false }, '', NO_DEED],
     ['with a `remove` that is text', { target: '$', remove: 'yes' }, '/remove', '`remove` must be true or false.'],
     ['with a misspelt field', { ...action, updaet: {} }, '/updaet', NO_FIELD],
-    ['with a field of Overlay 1.1', { ...action, copy: '$.a' }, '/copy', NO_FIELD],
   ])('with a second action %s', (_, wrong, place, reason) => {
     const document = { overlay: '1.0.0', actions: [action, wrong] }
     const expected = new ContractError('change.yaml', `/actions/1${place}`, reason)
