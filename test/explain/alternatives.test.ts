@@ -37,12 +37,6 @@ describe('What an alternative refuses is explained, and the correction is accept
       assumptions: ['repeated-id'],
     },
     {
-      alternative: 'duplicate-fields-1',
-      ...{ method: 'POST', path: '/domaingroups', body: '{"name":"A","name":"B"}', code: 'invalid_json' },
-      changes: ['The body has each field once, with the last of its values.'],
-      assumptions: ['duplicate-fields'],
-    },
-    {
       alternative: 'request-charset-2',
       ...{ method: 'POST', path: '/domaingroups', body: '{"name":"A"}', code: 'invalid_request_body' },
       headers: TYPED('nonsense'),
@@ -64,12 +58,6 @@ describe('What an alternative refuses is explained, and the correction is accept
       alternative: 'byte-order-mark-1',
       ...{ method: 'POST', path: '/domaingroups', body: '\ufeff{"name":"A","x":1}', code: 'unknown_field' },
       changes: ['`x` was left out: there is no such field.'],
-      assumptions: [],
-    },
-    {
-      alternative: 'status-wrong-method-2',
-      ...{ method: 'PUT', path: '/dmarc', code: 'invalid_request_body' },
-      changes: ['The method is GET instead of `PUT`.'],
       assumptions: [],
     },
   ]

@@ -1,11 +1,8 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
+import { describe, expect, it } from 'vitest'
 import type { Fixture } from '../../src/domain/fixture.ts'
 import type { ChangeReport } from '../../src/explain/changes.ts'
-import type { Journal } from '../../src/journal/journal.ts'
-import { askControl } from '../support/control-plane.ts'
 import { startObserved } from '../support/observed-service.ts'
-import { API_KEY, openService } from '../support/service.ts'
+import { API_KEY } from '../support/service.ts'
 import { add, create, get, remove, SMALL, update } from './outcomes.ts'
 
 const NOTHING = { changes: [], changes_count: 0, changes_note: null }
@@ -74,7 +71,6 @@ const CASES: readonly ChangeCase[] = [
   },
   { name: 'members that are set to what they were', ...update({ add_domains: ['one.example'] }), changes: [] },
   { name: 'a refusal', ...create({ name: 'marketing' }), changes: [] },
-  { name: 'a list', ...get('/dmarc'), changes: [] },
   { name: 'a path that does not exist', ...get('/nothing'), changes: [] },
 ]
 
@@ -138,31 +134,5 @@ describe('the changes of a request', () => {
     const [sent = ''] = /(?<=b64decode\(")[^"]+/.exec(reproduction?.pytest ?? '') ?? []
     expect(Buffer.from(sent, 'base64').toString('latin1')).toMatch(/^\{"domains":\["caf\xe9 .*\[redacted\]"\]\}$/)
     expect(reproduction_note).toContain('A secret in the request is hidden.')
-  })
-
-  it('are unknown, which is said, when the journal has given the states up', async () => {
-    let journal: Journal | undefined
-    const service = await openService({}, OPERATIONS, {
-      open(parts) {
-        journal = parts.journal
-      },
-    })
-    onTestFinished(service.stop)
-    const { headers } = await service.send('POST', '/domains', { domains: ['a.example'] })
-    const id = headers['x-request-id'] ?? ''
-    Object.assign(journal?.find(id) ?? {}, { before: undefined, after: undefined })
-    const { data } = await askControl(service, 'GET', `/explain/${id}`)
-    expect(data).toMatchObject({
-      changes: null,
-      changes_count: null,
-      changes_note: expect.stringContaining('no longer kept'),
-    })
-    expect(data.reproduction_note).toContain('no longer kept')
-    expect(data.reproduction.vitest).toContain("fixture: 'empty'")
-
-    const refused = (await service.send('POST', '/domains', { domains: ['a.example'] })).headers['x-request-id'] ?? ''
-    Object.assign(journal?.find(refused) ?? {}, { before: undefined })
-    const explained = await askControl(service, 'GET', `/explain/${refused}`)
-    expect(explained.data.assumptions).toMatchObject([{ id: 'already-monitored' }, { id: 'status-invalid-domain' }])
   })
 })

@@ -171,26 +171,16 @@ const rewritten: Arbitrary<Mutation> = fc
       (body) => Buffer.concat([Buffer.from('\ufeff'), body]),
       (body) => Buffer.from(`\ufeff${body}`, 'utf16le'),
       (body) => Buffer.from(body.toString(), 'latin1'),
-      (body) => Buffer.concat([body, body]),
       (body) => Buffer.from(body.toString().replaceAll('"', "'")),
       (body) => Buffer.from(body.toString().replaceAll(/[\]}]/g, ',$&')),
-      (body) => Buffer.from(body.toString().replaceAll(/"(\w+)":/g, '$1 : /* field */')),
       (body) => Buffer.concat([body, Buffer.alloc(1 << 20, ' ')]),
       () => Buffer.alloc(50_000, '['),
-      () => Buffer.alloc(50_000, '{"a":'),
     ),
     fc.nat().map(
       (cut): Draft['rewrite'] =>
         (body) =>
           body.subarray(0, cut % (body.length + 1)),
     ),
-    fc.uint8Array({ maxLength: 40 }).chain((bytes) =>
-      fc.constantFrom<Draft['rewrite']>(
-        () => Buffer.from(bytes),
-        (body) => Buffer.concat([body.subarray(0, 9), bytes, body.subarray(9)]),
-      ),
-    ),
-    fc.string({ unit: fc.constantFrom(...'{}[]"\':,\\/*u0trn 1-.') }).map((text) => () => Buffer.from(text)),
   )
   .map((rewrite) => (draft) => ({ ...draft, rewrite }))
 
@@ -200,9 +190,7 @@ const inHeaders: Arbitrary<Mutation> = fc
     { authorization: 'Bearer nobody' },
     { contentType: undefined },
     { contentType: 'text/plain' },
-    { contentType: 'application/x-www-form-urlencoded' },
     { contentCoding: 'gzip' },
-    { contentCoding: 'br' },
   )
   .map((headers) => (draft) => ({ ...draft, ...headers }))
 

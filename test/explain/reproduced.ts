@@ -56,6 +56,8 @@ export async function expectReproduced(runner: 'vitest' | 'pytest', line: string
     let changed = 0
     for (const [index, outcome] of OUTCOMES.entries()) {
       const code = codeOf(await explain(service, outcome))[runner]
+      // Nothing that a reader cannot see.
+      expect(code, outcome.name).not.toMatch(/[\0\u2028\u2029\u202a-\u202e\u2066-\u2069\u200b-\u200f]/)
       const name = runner === 'vitest' ? `r${index}.test.ts` : `test_r${index}.py`
       writeFileSync(join(folder, name), code)
       if (index % SPACING > 0 || outcome.status === undefined) continue

@@ -1,8 +1,10 @@
+import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { startObserved } from '../support/observed-service.ts'
 import { ROOT } from '../support/program-process.ts'
 import type { SentHeaders } from '../support/request.ts'
+import { ODD } from './outcomes.ts'
 import { expectReproduced } from './reproduced.ts'
 
 describe('the code that sends a request again', () => {
@@ -56,6 +58,15 @@ describe('the code that sends a request again', () => {
     expect((await service.explain()).reproduction?.curl).toBe(
       `curl -sS -H 'Authorization: Bearer sandbox_shop' ${service.baseUrl}/domains`,
     )
+  })
+
+  it('is for curl a line of which a shell reads the body as it was sent', async () => {
+    const { send, explain } = await startObserved()
+    const body = JSON.stringify({ name: ODD, domains: ["$(touch x) '", '`id`', '!!', '*', '\\'] })
+    await send('POST', '/domaingroups', body)
+    const script = `curl() { printf '%s\\n' "$@"; }\n${(await explain()).reproduction?.curl}`
+    const { stdout, stderr } = spawnSync('sh', [], { input: script, encoding: 'utf8' })
+    expect([stdout.split('\n').includes(body), stderr]).toEqual([true, ''])
   })
 
   it('sends no type where the request had none, and a rule that acts at once', async () => {
