@@ -85,6 +85,11 @@ describe('With CORS for any origin', () => {
     expect(others).toEqual(['Date', 'X-Request-Id', 'Connection'])
   })
 
+  it('the control plane stays closed to every page', async () => {
+    const service = await startService(options)
+    expect((await exchangeAsIs(service, { target: '/__admin/accounts', headers: [FROM_APP] })).status).toBe(403)
+  })
+
   it('a preflight request needs no key and costs no quota', async () => {
     const service = await startService(options)
     for (let sent = 0; sent < 40; sent++)

@@ -5,6 +5,8 @@ import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import type { Operation } from '../../src/contract/api.ts'
 import type { Contract } from '../../src/contract/contract.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
+// Loaded at once: what the server loads by itself after a refusal must not be under way when a file of tests ends.
+import '../../src/explain/explanation.ts'
 import { startServer } from '../../src/start/server.ts'
 import type { InternalOptions, StandIn } from '../../src/start/stand-in.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'

@@ -5,20 +5,10 @@ import { ACCOUNT, stateOf } from '../../support/account.ts'
 import { it } from '../../support/example-service.ts'
 import { recordingLog } from '../../support/recording-log.ts'
 import { startService } from '../../support/service.ts'
-import {
-  AUTHORIZED,
-  Connection,
-  type Header,
-  JSON_BODY,
-  readResponses,
-  requestBytes,
-  type WireResponse,
-} from '../../support/wire.ts'
+import { AUTHORIZED, Connection, type Header, JSON_BODY, readResponses, requestBytes } from '../../support/wire.ts'
 import { ADDITION, DOMAINS, expectHealthy, half } from './requests.ts'
 
 const IN_CHUNKS: Header[] = [AUTHORIZED, JSON_BODY, ['Transfer-Encoding', 'chunked']]
-
-const _NONE: WireResponse = { status: 0, headers: [], text: '' }
 
 describe('A connection', () => {
   it('is kept for the next request after every kind of refusal', async ({ service }) => {
