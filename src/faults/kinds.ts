@@ -114,8 +114,6 @@ export interface KnownFaultRule extends Omit<FaultRule, 'match' | 'respond' | 'c
   event?: AccountEvent
 }
 
-const ACCOUNT_EVENTS = namesIn('event')
-
 function namesIn<Field extends FaultKind['field']>(field: Field): readonly KindNameIn<Field>[] {
   const names = Object.keys(FAULT_KINDS) as KindName[]
   return names.filter((name): name is KindNameIn<Field> => FAULT_KINDS[name].field === field)
