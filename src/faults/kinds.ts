@@ -114,11 +114,6 @@ export interface KnownFaultRule extends Omit<FaultRule, 'match' | 'respond' | 'c
   event?: AccountEvent
 }
 
-function namesIn<Field extends FaultKind['field']>(field: Field): readonly KindNameIn<Field>[] {
-  const names = Object.keys(FAULT_KINDS) as KindName[]
-  return names.filter((name): name is KindNameIn<Field> => FAULT_KINDS[name].field === field)
-}
-
 /** The name of the kind that a rule asks for. */
 function kindNameOf({ connection, corrupt, event, respond }: FaultRule): KindName {
   const name = connection ?? corrupt ?? event ?? (respond === undefined ? 'delay' : 'respond')
