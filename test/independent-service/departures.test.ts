@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { DEPARTURES, type Departure, needsManyRequests } from './departures.ts'
+import { BY_VERIFY, DEPARTURES, type Departure } from './departures.ts'
 import { THEIRS } from './finding.ts'
 import { accusationsIn, check, idsOf, verifyService } from './judging.ts'
 import { play, Twins } from './playing.ts'
@@ -9,7 +9,7 @@ import { PARTS, usualSession } from './sessions.ts'
 /** How many exchanges after the first wrong answer the judge sees as well. */
 const MORE = 12
 
-/** Whether somebody calls the departure by its name: `check` of one of the sessions in which it shows, or else `verify`. */
+/** Whether `check` of one of the sessions in which a departure shows calls it by its name. */
 async function isNamed(departure: Departure, pattern: RegExp): Promise<boolean> {
   for (const session of [usualSession, ...PARTS]) {
     const twins = new Twins(PLAIN, departure)
@@ -18,10 +18,7 @@ async function isNamed(departure: Departure, pattern: RegExp): Promise<boolean> 
     const conclusion = await check(exchanges.slice(0, twins.shownAt + MORE), { isSoleWriter: true })
     if (idsOf(accusationsIn(conclusion)).some((id) => pattern.test(id))) return true
   }
-  const { failures } = await verifyService(new Twins(PLAIN, departure, THEIRS), {
-    exhaust: needsManyRequests(departure),
-  })
-  return idsOf(failures).some((id) => pattern.test(id))
+  return false
 }
 
 describe('a service that keeps the specification', () => {
@@ -32,7 +29,10 @@ describe('a service that keeps the specification', () => {
 })
 
 describe('a service that breaks the specification', () => {
-  const named = DEPARTURES.flatMap(({ found, ...departure }) => (found === undefined ? [] : [{ found, ...departure }]))
+  // What only `verify` tells takes many requests; judging.night.test.ts has it.
+  const named = DEPARTURES.flatMap(({ found, ...departure }) =>
+    found === undefined || BY_VERIFY.includes(departure.id) ? [] : [{ found, ...departure }],
+  )
   it.for(named)('is accused by the name of what is wrong: $does', async ({ found, ...departure }) => {
     expect(await isNamed({ found, ...departure }, found)).toBe(true)
   })

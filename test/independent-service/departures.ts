@@ -868,6 +868,12 @@ export function needsManyRequests({ id }: Departure): boolean {
   return id === 'figures-change' || QUOTAS.some((each) => each.id === id)
 }
 
+/** Those that no recorded session calls by their names, because only `verify` asks for what shows them. */
+export const BY_VERIFY: readonly string[] = [
+  ...['any-key', 'longer-key', 'shared-quota', 'domains-by-case', 'record-missing', 'figures-change'],
+  ...['unmonitored-members', 'unmonitored-by-addition'],
+]
+
 export const DEPARTURES: readonly Departure[] = [
   ...KEYS,
   ...QUOTAS,
