@@ -2,7 +2,6 @@
 export type Tool = 'verify' | 'usual' | 'thorough'
 
 const GRACE = 'It may be a new key, whose limits in the week of grace are higher.'
-const SLIDES = 'A window that slides gives back what was spent before the recording.'
 const OTHERS = 'Another client with the same key may spend as well.'
 const SWITCHED = 'A key can be disabled at any time, and enabled again.'
 const KEYS = 'An account may hold several keys, and a recording does not show which are good.'
@@ -22,13 +21,11 @@ export const OPEN: Readonly<Record<Tool, Readonly<Record<string, string>>>> = {
     'groups-limit-101': GRACE,
     'wrong-limit-shown': `${GRACE} ${OTHERS}`,
     'shared-quota': OTHERS,
-    'rising-remaining': SLIDES,
     'double-count': OTHERS,
     'figures-change': 'The daily refresh may have been between the two readings.',
   },
   thorough: {
     'any-key': KEYS,
-    'longer-key': KEYS,
     'dmarc-limit-11': GRACE,
     'domains-limit-31': GRACE,
     'groups-limit-101': GRACE,
@@ -44,7 +41,6 @@ export const MISSED: readonly string[] = [
   'thorough quota-per-method: missed',
   'usual removal-takes-more: misnamed',
   'thorough partial-addition: misnamed',
-  'thorough domains-by-case: missed',
   'usual record-missing: missed',
   'thorough record-missing: missed',
   'verify first-group-for-all: not shown',

@@ -136,7 +136,7 @@ function isHostname(text: string, { hostnames }: Profile): boolean {
 }
 
 /** What makes two names the same domain. */
-function usualSameness(name: string): string {
+function sameness(name: string): string {
   const ascii = /[^\x20-\x7e]/.test(name) ? domainToASCII(name) : name
   return ascii.toLowerCase().replace(/\.$/, '')
 }
@@ -157,11 +157,12 @@ function ordered<T>(items: readonly T[], order: ListOrder, nameOf: (item: T) => 
   }
 }
 
+type Change = (data: unknown, asked: Asked) => unknown
+
 export class IndependentService {
   account: Account
   readonly profile: Profile
   readonly departure: Partial<Departure>
-  private readonly sameness: (name: string) => string
   private requests = 0
   /** What became of the last request, if nothing else answered. */
   outcome: Outcome = { kind: 'crash' }
@@ -170,7 +171,6 @@ export class IndependentService {
     this.profile = profile
     this.departure = departure
     this.account = account
-    this.sameness = departure.sameness ?? usualSameness
   }
 
   answer(request: ServiceRequest, now: number): ServiceResponse {
@@ -180,7 +180,7 @@ export class IndependentService {
     if (bucket !== undefined && this.isCharged(asked, outcome)) this.charge(bucket, now)
     if (outcome.kind === 'lost') return { status: 0, headers: [], body: new Uint8Array() }
     const response = this.reply(asked, outcome, bucket)
-    return this.departure.sends?.(response, asked, this.requests) ?? response
+    return this.departure.sends?.(response, asked) ?? response
   }
 
   private read(request: ServiceRequest, now: number): Asked {
@@ -234,7 +234,8 @@ export class IndependentService {
     const before = structuredClone(this.account)
     const data = this.perform(asked)
     departure.afterwards?.(asked, before)
-    return { outcome: { kind: 'done', data: departure.data ? departure.data(data, asked, before) : data }, strike }
+    const change = asked.call && (departure.data?.[asked.call] as Change | undefined)
+    return { outcome: { kind: 'done', data: change === undefined ? data : change(data, asked) }, strike }
   }
 
   // Quotas
@@ -271,8 +272,8 @@ export class IndependentService {
   quotaOf(key: Key, path: Path, now: number): Bucket {
     const { per, graceFactor } = this.profile.quota
     const limit = this.departure.limits?.[path] ?? LIMITS[path]
-    const inGrace = isInGrace(key, now) && this.departure.graceIgnored !== true
-    return { name: `${per === 'account' ? '' : key.secret} ${path}`, limit: inGrace ? limit * graceFactor : limit }
+    const name = `${per === 'account' ? '' : key.secret} ${path}`
+    return { name, limit: isInGrace(key, now) ? limit * graceFactor : limit }
   }
 
   /** The instants of the requests that count now, and when that changes. */
@@ -399,7 +400,7 @@ export class IndependentService {
     const given = list('domains')
     const isAddition = call === 'POST /domains'
     const isRemoval = call === 'DELETE /domains'
-    const isMonitored = (name: string) => account.domains.some((each) => this.sameness(each) === this.sameness(name))
+    const isMonitored = (name: string) => account.domains.some((each) => sameness(each) === sameness(name))
     const members = isAddition || isRemoval ? [] : [...given, ...list('add_domains')]
     const validity = (name: string) => this.departure.hostname?.(name) ?? isHostname(name, this.profile)
     const mostDomains = this.departure.mostDomains ?? 50
@@ -459,7 +460,7 @@ export class IndependentService {
         return members.every(isMonitored) ? undefined : 'not_monitored'
       case 'member duplicates':
         return ['domains', 'add_domains'].some(
-          (name) => members.length > 0 && new Set(list(name).map(this.sameness)).size < list(name).length,
+          (name) => members.length > 0 && new Set(list(name).map(sameness)).size < list(name).length,
         )
           ? refused(codes.memberDuplicates)
           : undefined
@@ -470,7 +471,7 @@ export class IndependentService {
 
   private isInUse(name: string): boolean {
     const { account, profile } = this
-    const isIt = (each: string) => this.sameness(each) === this.sameness(name)
+    const isIt = (each: string) => sameness(each) === sameness(name)
     if ([...account.inUse.keys()].some(isIt)) return true
     return profile.removal === 'refused for members' && account.groups.some((group) => group.domains.some(isIt))
   }
@@ -487,7 +488,7 @@ export class IndependentService {
   // Operations
 
   private perform(asked: Asked): unknown {
-    const { account, profile, now } = this.withState(asked)
+    const { account, profile, now } = asked
     const fields = asked.fields ?? {}
     const given = isTexts(fields.domains) ? fields.domains : []
     const list = (names: string[], order: ListOrder) => ordered(names, order, (name) => name)
@@ -547,20 +548,16 @@ export class IndependentService {
     }
   }
 
-  private withState({ now }: Asked) {
-    return { account: this.account, profile: this.profile, now }
-  }
-
   private counted(verb: string, domains: string[], count: number) {
     return { message: this.wording(verb, count), domains, count }
   }
 
   private monitored(name: string): string | undefined {
-    return this.account.domains.find((each) => this.sameness(each) === this.sameness(name))
+    return this.account.domains.find((each) => sameness(each) === sameness(name))
   }
 
   private distinct(names: readonly string[]): string[] {
-    return names.filter((name, at) => names.findIndex((each) => this.sameness(each) === this.sameness(name)) === at)
+    return names.filter((name, at) => names.findIndex((each) => sameness(each) === sameness(name)) === at)
   }
 
   private stored(name: string): string {
@@ -581,8 +578,8 @@ export class IndependentService {
   private members(before: readonly string[], fields: Record<string, unknown>): string[] {
     if (isTexts(fields.domains)) return this.memberNames(fields.domains)
     const added = isTexts(fields.add_domains) ? fields.add_domains : []
-    const removed = new Set((isTexts(fields.remove_domains) ? fields.remove_domains : []).map(this.sameness))
-    return this.memberNames([...before, ...added]).filter((name) => !removed.has(this.sameness(name)))
+    const removed = new Set((isTexts(fields.remove_domains) ? fields.remove_domains : []).map(sameness))
+    return this.memberNames([...before, ...added]).filter((name) => !removed.has(sameness(name)))
   }
 
   readonly makeGroup = (name: string, domains: string[]): Group => {
