@@ -165,13 +165,6 @@ const ROWS: Readonly<Record<string, Row | ((outputs: string, inputs: string) => 
     const args = ['vary', '--since', join(inputs, 'since'), '--', '/none/client', '--token', ARGUMENT]
     return { args, tells: /: \/none\/client: there is no such command/ }
   },
-  'explore with a search': (outputs) => ({
-    args: [
-      ...[...EXPLORED, ...reports(outputs), '--runs', '9', '--jobs', '2'],
-      ...['--baseline', join(outputs, 'baseline'), '--update-baseline', '--', ...shellClient(BLIND_RETRY), ...ITS_OWN],
-    ],
-    tells: USABLE,
-  }),
   'explore with a key in the environment': (outputs) => ({
     args: [
       ...['explore', ...reports(outputs), '--replay', LOST, '--', ...shellClient(BLIND_RETRY)],

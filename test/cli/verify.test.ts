@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer, type RequestListener } from 'node:http'
 import { createServer as createTcpServer, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -161,23 +161,5 @@ describe('the ledger of verify', () => {
     expect(code).toBe(130)
     expect((await service.get('/domains')).text).toBe(before)
     expect(readdirSync(folder)).toHaveLength(1)
-  })
-
-  it('undoes a run that was killed, in a sweep', async ({ folder }) => {
-    const service = await startService({ fixture: 'empty' })
-    const before = (await service.get('/domains')).text
-    const ledger = createLedger(service.baseUrl, folder)
-    ledger.write({ before: { domains: [], groups: [] } })
-    ledger.write({ creates: { domains: [`verify-${RUN}-1.example`] } })
-    ledger.close()
-    expect(statSync(ledger.path).mode & 0o777).toBe(0o600)
-    expect(readFileSync(ledger.path, 'utf8')).not.toContain(API_KEY)
-    await service.send('POST', '/domains', { domains: [`verify-${RUN}-1.example`] })
-    const args = ['verify', '--base-url', service.baseUrl, '--sweep', ledger.path]
-    const { code, stderr } = await runProcess(args, { environment: KEY, folder })
-    expect(stderr).toMatch(/removed 1 domain.* of the run abcd1234; the account is as before\.\n$/)
-    expect(code).toBe(0)
-    expect((await service.get('/domains')).text).toBe(before)
-    expect(readdirSync(folder)).toEqual([])
   })
 })

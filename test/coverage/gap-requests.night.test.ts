@@ -6,6 +6,7 @@ import { expectFilled, overlayFile, reportOf } from './gaps.ts'
 
 describe('the requests that a report gives for each gap fill it', () => {
   it.each([
+    { fixture: 'empty' },
     { fixture: 'demo' },
     { fixture: 'agency' },
     { fixture: 'edge-cases' },

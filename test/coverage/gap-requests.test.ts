@@ -10,13 +10,9 @@ import { actionsFor, contractWith } from '../support/alternatives.ts'
 import { startObserved } from '../support/observed-service.ts'
 import { ONE_SENTENCE } from '../support/own-document.ts'
 import { sendPlanned } from '../support/planned-requests.ts'
-import { entriesOf, expectFilled, hinted, overlayFile, reportOf, shownIn } from './gaps.ts'
+import { entriesOf, hinted, overlayFile, reportOf, shownIn } from './gaps.ts'
 
 describe('the requests that a report gives for each gap fill it', () => {
-  it('of an empty account', async () => {
-    await expectFilled(await startObserved({ fixture: 'empty' }))
-  })
-
   it('of deletions, which leave members alone where a member may not be deleted', async () => {
     const contract = await contractWith('deletion-of-members-1')
     const fixture = { domains: ['member.example'], groups: [{ name: 'X', domains: ['member.example'] }] }

@@ -6,7 +6,7 @@ import { answersOf, search } from './search.ts'
 it('answers any commands as the independent service does, to the byte the same in memory and in a folder', async () => {
   const contract = await loadContract()
   const places = [inMemory, inFolder]
-  const reached = await search({ contract, places, events: ['stop', 'loss'], runs: 8, seed: 20_260_115 })
+  const reached = await search({ contract, places, events: ['stop', 'loss'], runs: 6, seed: 20_260_115 })
   // A generator that lost a kind of request would weaken the test, and nobody would know.
   const outcomeOf = (answer: string) => answer.replace(/^\w+ (?!2)/, '')
   const outcomes = new Set([...reached].map(outcomeOf))
