@@ -12,7 +12,6 @@ import { checkExtensions, type Extension, extensionsOf, withConstraints } from '
 import { applyOverlay, type Overlay } from './overlay.ts'
 import { type PreparedDocument, readFindings, readPrepared, writeFindings } from './prepared.ts'
 import { placeHeaders } from './response-headers.ts'
-import { readRules } from './rules.ts'
 import { parseYaml } from './yaml.ts'
 
 /** The service's OpenAPI document in the package. Error messages name it so, too. */
@@ -233,14 +232,4 @@ export function followReferences(document: Json, shared?: SharedReferences): unk
     return part
   }
   return follow(document)
-}
-
-/** The rules of the document: id → sentence of the specification. */
-export function rulesOf({ extensions }: DocumentText): ReadonlyMap<string, string> {
-  return new Map(
-    extensions
-      .filter(({ key }) => key === 'x-rule')
-      .flatMap(({ value, holder }) => readRules(value, holder))
-      .map(({ id, says }) => [id, says]),
-  )
 }

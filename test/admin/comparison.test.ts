@@ -24,8 +24,6 @@ async function compare({ get }: Pick<ControlPlane, 'get'>, query = WITH) {
   return data
 }
 
-const namesIn = ({ listed }: { listed: { name: string }[] }) => listed.map(({ name }) => name)
-
 describe('the comparison of two accounts', () => {
   it('is inconclusive about clients of which one has asked nothing, or whose journal has lost requests', async () => {
     const twins = await startTwins()
@@ -76,51 +74,6 @@ describe('the comparison of two accounts', () => {
       ...{ alike: 1, only_in_one: [{ operation: 'addDomains', status: 200, code: null }] },
       only_in_other: [{ operation: 'addDomains', status, code }],
     })
-  })
-
-  it('names what differs in contents, by meaning', async () => {
-    const twins = await startTwins()
-    const { ask, put, post, patch } = twins
-    await ask(twins.after, 'DELETE', '/domains', { domains: ['c.example'] })
-    await ask(twins.after, 'POST', '/domains', { domains: ['d.example'] })
-    await put('/accounts/after/domains/a.example/dmarc', { p: 'reject' })
-    await post('/accounts/after/keys', { label: 'CI' })
-    for (const [account, times] of [
-      ['before', 1],
-      ['after', 2],
-    ] as const) {
-      for (let time = 0; time < times; time++)
-        await post(`/accounts/${account}/faults`, {
-          description: `${time} of ${account}`,
-          respond: { error: 'rate_limited' },
-        })
-    }
-    await patch('/accounts/after/groups/aaaaaaaa', { name: 'shop', domains: ['d.example', 'b.example'] })
-    await patch('/accounts/after', { plan: 'below-stone' })
-    await patch('/accounts/after/clock', { advance: 'P40D', frozen: true })
-    const { holds } = await compare(twins, `${WITH}&limit=3`)
-    expect(holds.settings).toEqual(['plan', 'clock'])
-    expect([namesIn(holds.domains.only_in_one), namesIn(holds.domains.only_in_other)]).toEqual([
-      ['c.example'],
-      ['d.example'],
-    ])
-    const [pinned] = holds.domains.different.listed
-    expect(pinned).toMatchObject({ name: 'a.example', one: { pinned: {} }, other: { pinned: { p: 'reject' } } })
-    // A group is found by its name in any spelling.
-    expect(holds.groups.different.listed).toMatchObject([
-      {
-        name: 'Shop',
-        fields: ['name', 'members'],
-        one: { name: 'Shop', only_here: ['a.example'] },
-        other: { name: 'shop', only_here: ['d.example'] },
-      },
-    ])
-    expect(holds.keys.only_in_other.listed).toMatchObject([{ name: 'CI', one: null, other: { label: 'CI' } }])
-    // Each rule has at most one counterpart.
-    expect([holds.faults.alike, namesIn(holds.faults.only_in_other)]).toEqual([1, ['1 of after']])
-    expect(holds.message).toMatch(
-      /^They differ in \d domains, 1 group, 1 key, 1 fault rule, .*the plan and the clock\.$/,
-    )
   })
 })
 

@@ -24,13 +24,16 @@ export interface Played {
   /** Below the account's path. */
   control(method: string, path: string, body?: unknown): Promise<ControlResponse>
   send(sent: Sent): Promise<Received>
-  /** The account's domains and groups, as a fixture, before the request. */
+  /** The account's domains and groups, as a fixture, before the request; `undefined` if nobody watches. */
   before: unknown
   received: Received
 }
 
-/** Sends the request of a row to an account of its own, which is as the row wants it, and holds the answer to the contract. */
-export async function play(surface: Surface, row: Row): Promise<Played> {
+/**
+ * Sends the request of a row to an account of its own, which is as the row wants it, and holds the answer to the contract.
+ * `isWatched` tells whether the state before it is asked for.
+ */
+export async function play(surface: Surface, row: Row, isWatched = false): Promise<Played> {
   const { given } = row
   // The seeds of an account come from its id, so that a row has the same answer wherever it is played.
   const number = createHash('sha256').update(row.id).digest('hex').slice(0, 48)
@@ -61,7 +64,7 @@ export async function play(surface: Surface, row: Row): Promise<Played> {
     expect((await control('PATCH', '/quotas', { bucket, remaining })).status).toBe(200)
   }
   if (given.after !== undefined) await control('PATCH', '/clock', { advance: given.after })
-  const before = await stateOf({ control })
+  const before = isWatched ? await stateOf({ control }) : undefined
   return { service: surface.service, account, control, send, before, received: await send(row) }
 }
 

@@ -5,7 +5,7 @@ import { startService } from '../support/service.ts'
 import { AUTHORIZED, bodyOf, Connection, JSON_BODY, requestBytes } from '../support/wire.ts'
 
 /** How many times sooner what a server waits for is over. */
-const usual = { headersTimeout: 100, requestTimeout: 100, keepAliveTimeout: 100, connectionsCheckingInterval: 100 }
+const usual = { headersTimeout: 200, requestTimeout: 200, keepAliveTimeout: 200, connectionsCheckingInterval: 200 }
 const { sooner, given } = vi.hoisted(() => ({ sooner: {} as Record<string, number>, given: {} as ServerOptions }))
 beforeEach(() => Object.assign(sooner, usual))
 
