@@ -1,30 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { linesOf, readLines } from '../../src/contract/lines.ts'
-import { pointTo, stepsOf } from '../../src/ground/json.ts'
-import { OWN_DOCUMENT, ownDocument } from '../support/own-document.ts'
-
-function* pointersIn(value: unknown, pointer = ''): Generator<string> {
-  yield pointer
-  if (typeof value !== 'object' || value === null) return
-  for (const [key, item] of Object.entries(value)) yield* pointersIn(item, pointTo(pointer, key))
-}
+import { linesOf } from '../../src/contract/lines.ts'
 
 describe('the line of a JSON pointer', () => {
-  it('holds the key or the item, for every pointer of openapi.yaml', async () => {
-    const lineOf = await readLines()
-    const lines = readFileSync(OWN_DOCUMENT, 'utf8').split('\n')
-    const pointers = [...pointersIn(ownDocument())].slice(1)
-    expect(pointers.length).toBeGreaterThan(3000)
-    const wrong = pointers.filter((pointer) => {
-      const step = stepsOf(pointer).at(-1) ?? ''
-      const line = lines[lineOf(pointer) - 1] ?? ''
-      // An item of a sequence has no key.
-      return !line.includes(step) && !(/^\d+$/.test(step) && /^\s*- |\[|, /.test(line))
-    })
-    expect(wrong).toEqual([])
-  })
-
   const TEXT = `# A comment
 a:
   - b: 1

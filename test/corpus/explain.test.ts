@@ -34,6 +34,8 @@ describe('the explanation of an answer', () => {
         return
       }
       expect(problems.length === 0 || problems[0]?.code === code).toBe(true)
+      const [, told = '0'] = /(One|\d+) more problems? would remain/.exec(explanation.summary) ?? []
+      expect(told === 'One' ? 1 : Number(told)).toBe(Math.max(0, problems.length - 1))
       expect(explanation.correction?.changes.join('\n')).not.toMatch(/Nothing:|undefined|NaN/)
       if (row.corrected !== undefined) expect(requestOf(explanation, surface)).toBe(row.corrected)
       if (row.changes !== undefined) expect(correction?.changes).toEqual(row.changes)
