@@ -12,9 +12,6 @@ const PROGRAMS = 'test/**/*.programs.test.ts'
 /** Search for long, or fetch packages from a registry: nobody waits for them. */
 const NIGHT = 'test/**/*.night.test.ts'
 
-/** Those that still have to find their place. */
-const SLOW = 'test/**/*.slow.test.ts'
-
 /**
  * For how long a test waits, for what usually comes in a moment. Only what never comes takes so long: CI may run where four
  * others want the same processor.
@@ -38,7 +35,7 @@ export default defineConfig({
     projects: [
       // What files share is loaded, and the contract compiled, once for each worker and not for each file.
       project('node', 'test/**/*.test.ts', {
-        exclude: [ISOLATED, BROWSER, REDIS, PROGRAMS, NIGHT, SLOW],
+        exclude: [ISOLATED, BROWSER, REDIS, PROGRAMS, NIGHT],
         isolate: false,
       }),
       project('node-isolated', ISOLATED),
@@ -46,7 +43,6 @@ export default defineConfig({
       project('redis', REDIS, { isolate: false }),
       project('programs', PROGRAMS, { isolate: false }),
       project('night', NIGHT, { isolate: false }),
-      project('slow', SLOW, { isolate: false }),
     ],
   },
 })
