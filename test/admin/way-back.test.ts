@@ -33,6 +33,16 @@ describe('a snapshot', () => {
     expect((await get(SNAPSHOTS)).data.snapshots).toHaveLength(3)
   })
 
+  it('knows of a fault rule how often it has acted, so that one that is used up does not act again', async () => {
+    const { ask, get, post, key } = await startControlPlane()
+    await post(`${PATH}/faults`, { respond: { error: 'rate_limited' }, times: 1 })
+    expect((await ask(key, 'GET', '/domains')).status).toBe(429)
+    await post(SNAPSHOTS, { name: 'used-up' })
+    await post(`${SNAPSHOTS}/used-up/restore`)
+    expect((await ask(key, 'GET', '/domains')).status).toBe(200)
+    expect((await get(`${PATH}/faults`)).data.faults).toMatchObject([{ hits: 1 }])
+  })
+
   it('is one of so many, and one that replaces another is none more', async () => {
     const { post } = await startControlPlane()
     const { snapshotsPerAccount: limit } = readLimits(controlApi)

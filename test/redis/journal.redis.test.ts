@@ -139,7 +139,9 @@ describe.skipIf(!HAS_REDIS)('The journal of two servers on one Redis', () => {
     await other.delete('/verdict')
     for (const { get } of servers) expect((await get('/verdict')).data).toMatchObject({ requests: 0 })
     await one.ask(KEY, 'POST', '/domains', { rubbish: 1 })
-    expect((await other.get('/verdict')).data.violations).toMatchObject({ count: 1, by_code: { unknown_field: 1 } })
+    const { first, ...counted } = (await other.get('/verdict')).data.violations
+    expect(counted).toMatchObject({ count: 1, by_code: { unknown_field: 1 } })
+    expect(first).toHaveLength(1)
   })
 
   it('makes one coverage of all responses, for the account and over all', async () => {
