@@ -34,6 +34,7 @@ describe('the explanation of an answer', () => {
         return
       }
       expect(problems.length === 0 || problems[0]?.code === code).toBe(true)
+      expect(new Set(problems.map((problem) => JSON.stringify(problem))).size).toBe(problems.length)
       const [, told = '0'] = /(One|\d+) more problems? would remain/.exec(explanation.summary) ?? []
       expect(told === 'One' ? 1 : Number(told)).toBe(Math.max(0, problems.length - 1))
       expect(explanation.correction?.changes.join('\n')).not.toMatch(/Nothing:|undefined|NaN/)
