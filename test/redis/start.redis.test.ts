@@ -1,7 +1,5 @@
 import { createServer } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import type { ServerOptions } from '../../src/start/options.ts'
-import { StoreError } from '../../src/store/store-error.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listenOn } from '../support/listening.ts'
 import { writeOverlay } from '../support/overlay-file.ts'
 import {
@@ -12,26 +10,8 @@ import {
   sharedRedis,
   startRedis,
 } from '../support/redis-server.ts'
-import { PATIENCE, startPatient } from '../support/replicas.ts'
+import { PASSWORD, refusalOf, startUntilTestEnd } from '../support/refused-start.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-
-const PASSWORD = 'Sesame-77-Open'
-
-async function start(options: ServerOptions, patience = PATIENCE) {
-  const service = await startPatient({ fixture: 'empty', ...options }, { patience: () => patience })
-  onTestFinished(() => service.stop())
-  return service
-}
-
-/** What a start says that comes to nothing, in one line, which tells no password. */
-async function refusalOf(options: ServerOptions, patience?: number): Promise<string> {
-  const error = await start(options, patience).catch((thrown: unknown) => thrown)
-  expect(error).toBeInstanceOf(StoreError)
-  const { message } = error as StoreError
-  expect(message).not.toContain('\n')
-  expect(message).not.toContain(PASSWORD)
-  return message
-}
 
 /** What speaks like Redis, and says these facts about itself; its address. */
 async function pretend(...facts: string[]): Promise<string> {
@@ -137,7 +117,7 @@ describe.skipIf(!HAS_REDIS)('a Redis with a password', () => {
     expect(await redis.command('KEYS', `${storePrefix}*`)).toEqual([])
     const documented = ['+@read', '+@write', '+@connection', '+@scripting', '+time', '-@dangerous', '+info']
     await permit(`~${storePrefix}:*`, ...documented)
-    const service = await start({ store, storePrefix, apiKey: 'a-key' })
+    const service = await startUntilTestEnd({ store, storePrefix, apiKey: 'a-key' })
     expect(await service.account?.domains.add(['one.example'])).toBeDefined()
     expect(await service.requests.list()).toEqual([])
   })
@@ -161,7 +141,7 @@ describe.skipIf(!HAS_REDIS)('a Redis that others use, or have used,', () => {
 
   it('has one default account, when many servers start at the same time', async () => {
     const where = await shared()
-    const servers = await Promise.all([1, 2, 3].map(() => start(where)))
+    const servers = await Promise.all([1, 2, 3].map(() => startUntilTestEnd(where)))
     expect(new Set(servers.map(({ apiKey }) => apiKey)).size).toBe(1)
     for (const server of servers) expect((await server.listAccounts()).map(({ id }) => id)).toEqual(['default'])
   })
@@ -173,17 +153,17 @@ describe.skipIf(!HAS_REDIS)('a Redis that others use, or have used,', () => {
 
   it('is refused to those who serve another contract, with what differs', async () => {
     const where = await shared()
-    await start({ ...where, ...withUnderscores('accepted') })
+    await startUntilTestEnd({ ...where, ...withUnderscores('accepted') })
     expect(await refusalOf(where)).toMatch(
       / Another server uses it under \S+ with other overlays .+; start all with the same overlays, or with another --store-prefix$/,
     )
-    await start({ ...where, ...withUnderscores('accepted') })
+    await startUntilTestEnd({ ...where, ...withUnderscores('accepted') })
   })
 
   it('is refused where its data have another format, or are those of another program', async () => {
     const { command } = await sharedRedis()
     const where = await shared()
-    await (await start(where)).stop()
+    await (await startUntilTestEnd(where)).stop()
     const [marker = ''] = (await command('KEYS', `${where.storePrefix}:*marker`)) as string[]
     await command('HSET', marker, 'format', '99')
     expect(await refusalOf(where)).toMatch(

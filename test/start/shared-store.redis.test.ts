@@ -1,31 +1,10 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
-import type { ServerOptions } from '../../src/start/options.ts'
-import { StoreError } from '../../src/store/store-error.ts'
+import { describe, expect, it } from 'vitest'
 import { listenOn, tlsBefore } from '../support/listening.ts'
 import { writeOverlay } from '../support/overlay-file.ts'
 import { recordingLog } from '../support/recording-log.ts'
 import { freshPrefix, HAS_REDIS, sharedRedis, startRedis } from '../support/redis-server.ts'
-import { PATIENCE, startPatient } from '../support/replicas.ts'
+import { refusalOf, startUntilTestEnd } from '../support/refused-start.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-
-const PASSWORD = 'Sesame-77-Open'
-
-/** `patience`: by what the times are multiplied that a step of the store may take. */
-async function start(options: ServerOptions, patience = PATIENCE) {
-  const service = await startPatient({ fixture: 'empty', ...options }, { patience: () => patience })
-  onTestFinished(() => service.stop())
-  return service
-}
-
-/** What a start says that comes to nothing. */
-async function refusalOf(options: ServerOptions, patience?: number): Promise<string> {
-  const error = await start(options, patience).catch((thrown: unknown) => thrown)
-  expect(error).toBeInstanceOf(StoreError)
-  const { message } = error as StoreError
-  expect(message).not.toContain('\n')
-  expect(message).not.toContain(PASSWORD)
-  return message
-}
 
 it.skipIf(!HAS_REDIS)(
   'A store that speaks TLS where the URL does not, or the other way round, is named with what helps',
@@ -54,26 +33,26 @@ describe.skipIf(!HAS_REDIS)('a store that others use, or have used', () => {
 
   it('is taken over by another contract when nobody uses it, as long as it can serve every account', async () => {
     const where = await shared()
-    const first = await start({ ...where, ...withUnderscores('accepted') })
+    const first = await startUntilTestEnd({ ...where, ...withUnderscores('accepted') })
     await first.account?.domains.add(['one.example'])
     await first.stop()
-    const second = await start(where)
+    const second = await startUntilTestEnd(where)
     expect(await second.account?.domains.list()).toMatchObject([{ domain: 'one.example' }])
     await second.stop()
-    const third = await start({ ...where, ...withUnderscores('accepted') })
+    const third = await startUntilTestEnd({ ...where, ...withUnderscores('accepted') })
     await third.account?.domains.add(['_two.example'])
     await third.stop()
     expect(await refusalOf({ ...where, ...withUnderscores('refused') })).toMatch(
       /was used with other contents of the overlays .+, and the account default cannot be served here: \/account\/domains\/1\/name is "_two\.example" .+; start with the same overlays, or with another --store-prefix$/,
     )
-    await start({ ...where, ...withUnderscores('accepted') })
+    await startUntilTestEnd({ ...where, ...withUnderscores('accepted') })
   })
 
   it('warns of a server that evicts', async () => {
     const redis = await startRedis({ 'maxmemory-policy': 'volatile-ttl', maxmemory: '100mb' })
     const said: string[] = []
     const log = { ...recordingLog(), warn: (_: object, message: string) => void said.push(message) }
-    await start({ store: redis.url, log })
+    await startUntilTestEnd({ store: redis.url, log })
     expect(said).toEqual([
       'The setting maxmemory-policy of the store is volatile-ttl, so it deletes accounts when its memory is full; set it to noeviction.',
     ])
