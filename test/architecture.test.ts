@@ -21,6 +21,7 @@ const LEVELS: readonly (readonly string[])[] = [
   ['redis', 'conformance', 'comparison'],
   ['faults', 'explain', 'accounts'],
   ['choices'],
+  ['judge'],
   ['coverage', 'exchanges'],
   ['journal'],
   ['behaviour'],

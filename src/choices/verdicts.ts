@@ -1,7 +1,7 @@
 import type { Choices } from '../contract/choices.ts'
+import type { AssumptionVerdict } from '../judge/verdict.ts'
 import { type Constraint, ConstraintNetwork, isSingle, valuesOf } from './constraint-network.ts'
 import { type ChoiceObservation, EVIDENCE_KEPT } from './observation.ts'
-import type { AssumptionVerdict } from './verdict.ts'
 
 /** An observation with variables in place of assumptions. */
 interface Seen extends Constraint {

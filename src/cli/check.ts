@@ -1,7 +1,7 @@
-import { isCounted } from '../conformance/finding.ts'
 import { readLines } from '../contract/lines.ts'
 import { describeFindings } from '../evidence/report.ts'
 import { shorten } from '../ground/show.ts'
+import { isCounted } from '../judge/finding.ts'
 import type { Options } from '../start/option.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs'
-import { FAIL_ON, type JudgedDifference } from '../conformance/finding.ts'
 import type { Conclusion } from '../conformance/investigation.ts'
 import { type Choices, readChoices } from '../contract/choices.ts'
 import { type Overlay, readOverlays } from '../contract/overlay.ts'
@@ -15,6 +14,7 @@ import {
 import { writeEvidence } from '../evidence/evidence-file.ts'
 import { EvidenceError } from '../evidence/evidence-input.ts'
 import { systemClock } from '../ground/clock.ts'
+import { FAIL_ON, type JudgedDifference } from '../judge/finding.ts'
 import type { Report } from '../reports/report.ts'
 import { fileName, type Options, oneOf, optIn } from '../start/option.ts'
 import { UsageError } from './errors.ts'

@@ -5,6 +5,7 @@ import type { RequestPurpose } from '../exchanges/purpose.ts'
 import { changesSomething, type ReadExchange } from '../exchanges/reading.ts'
 import { show } from '../ground/show.ts'
 import { RealDate } from '../ground/timers.ts'
+import type { JudgedDifference } from '../judge/finding.ts'
 import type { AccountTrack } from './account-track.ts'
 import { explain, type JudgementContext } from './context.ts'
 import {
@@ -14,7 +15,6 @@ import {
   orderUnknown,
   reportDeviations,
 } from './differences.ts'
-import type { JudgedDifference } from './finding.ts'
 import { learnFrom } from './learning.ts'
 
 /** An exchange whose request passed the gate. */

@@ -8,7 +8,7 @@ import { pointTo, readJson, stepsOf } from '../ground/json.ts'
 import type { Violation } from '../ground/schema.ts'
 import { shorten, show } from '../ground/show.ts'
 import { redactKeys } from '../journal/redaction/key-shapes.ts'
-import type { JudgedDifference, Label } from './finding.ts'
+import type { JudgedDifference, Label } from '../judge/finding.ts'
 import { type ContractProblem, findInvalidInput, inBody, whatIsWrong } from './request-problems.ts'
 
 /**

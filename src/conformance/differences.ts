@@ -1,10 +1,10 @@
 import type { Explanation, OpenPoint } from '../choices/explainer.ts'
 import type { RequestPurpose } from '../exchanges/purpose.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
+import type { JudgedDifference } from '../judge/finding.ts'
 import type { AccountTrack } from './account-track.ts'
 import { findBrokenRule } from './broken-rule.ts'
 import type { JudgementContext } from './context.ts'
-import type { JudgedDifference } from './finding.ts'
 import type { Mismatch } from './list-comparison.ts'
 
 /** Reports each alternative that the service has chosen in place of our choice, or that it is not certain which. */

@@ -1,8 +1,8 @@
 import { type Assignment, assignmentsOf, type ChoiceObservation } from '../choices/observation.ts'
 import type { Deciding, Permitted } from '../choices/permitted.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
+import type { JudgedDifference } from '../judge/finding.ts'
 import { findingOf } from './contract-problems.ts'
-import type { JudgedDifference } from './finding.ts'
 
 /** What the check of one exchange found. */
 export interface ExchangeFindings {

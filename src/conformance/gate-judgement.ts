@@ -6,9 +6,9 @@ import type { Problem } from '../domain/errors.ts'
 import { formOf } from '../exchanges/key-form.ts'
 import type { RequestPurpose } from '../exchanges/purpose.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
+import type { JudgedDifference } from '../judge/finding.ts'
 import type { AccountTrack } from './account-track.ts'
 import { explain, type JudgementContext } from './context.ts'
-import type { JudgedDifference } from './finding.ts'
 
 /** A service treats HEAD like GET or refuses the method. The response has no body, so only its status shows which. */
 export function judgeHead(

@@ -6,8 +6,8 @@ import type { Contract } from '../contract/contract.ts'
 import type { Exchange } from '../exchanges/exchange.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import { pointTo } from '../ground/json.ts'
+import type { JudgedDifference, Label } from '../judge/finding.ts'
 import { findingOf } from './contract-problems.ts'
-import type { JudgedDifference, Label } from './finding.ts'
 
 /** How many findings are kept, each with another id. */
 const FINDINGS_LIMIT = 1_000

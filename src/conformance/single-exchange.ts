@@ -2,8 +2,8 @@ import type { Permitted } from '../choices/permitted.ts'
 import { formOf } from '../exchanges/key-form.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import { pointTo } from '../ground/json.ts'
+import { type JudgedDifference, partyOf } from '../judge/finding.ts'
 import { findContractProblems, findingOf } from './contract-problems.ts'
-import { type JudgedDifference, partyOf } from './finding.ts'
 import { ANSWERED_WITHOUT_KEY, earlyProblems, keyRuleOf } from './gate-judgement.ts'
 
 /**

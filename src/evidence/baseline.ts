@@ -1,8 +1,8 @@
-import type { JudgedDifference } from '../conformance/finding.ts'
 import { findDuplicateField } from '../ground/duplicate-fields.ts'
 import { isObject, type Json, parseJson } from '../ground/json.ts'
 import { shorten } from '../ground/show.ts'
 import { RealDate } from '../ground/timers.ts'
+import type { JudgedDifference } from '../judge/finding.ts'
 import { writeTarget } from '../reports/targets.ts'
 import { checkContent, EvidenceError, readText } from './evidence-input.ts'
 

@@ -1,6 +1,6 @@
 import { EVIDENCE_KEPT } from '../choices/observation.ts'
-import { LABELS } from '../conformance/finding.ts'
 import type { Json } from '../ground/json.ts'
+import { LABELS } from '../judge/finding.ts'
 
 /** The limits of an evidence file. Texts are in characters. */
 export const EVIDENCE_LIMITS = {

@@ -1,5 +1,9 @@
-import type { AssumptionVerdict } from '../choices/verdict.ts'
 import { decideVerdicts } from '../choices/verdicts.ts'
+import type { Conclusion } from '../conformance/investigation.ts'
+import type { Choices } from '../contract/choices.ts'
+import type { LineOf } from '../contract/lines.ts'
+import { plural } from '../ground/plural.ts'
+import { shorten } from '../ground/show.ts'
 import {
   type FailOn,
   isCounted,
@@ -8,12 +12,8 @@ import {
   type Label,
   type Party,
   partyOf,
-} from '../conformance/finding.ts'
-import type { Conclusion } from '../conformance/investigation.ts'
-import type { Choices } from '../contract/choices.ts'
-import type { LineOf } from '../contract/lines.ts'
-import { plural } from '../ground/plural.ts'
-import { shorten } from '../ground/show.ts'
+} from '../judge/finding.ts'
+import type { AssumptionVerdict } from '../judge/verdict.ts'
 import { listFacts, tableSection } from '../reports/outline.ts'
 import type {
   Check,

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { observabilityOf } from '../choices/observability.ts'
 import type { ChoiceQuestion } from '../choices/questions.ts'
-import type { AssumptionVerdict } from '../choices/verdict.ts'
 import type { Alternative, Choices } from '../contract/choices.ts'
 import { shorten } from '../ground/show.ts'
+import type { AssumptionVerdict } from '../judge/verdict.ts'
 import type { Dependencies, FirstDifference, VaryVerdict } from './dependencies.ts'
 
 /**

@@ -1,5 +1,5 @@
-import type { JudgedDifference } from '../conformance/finding.ts'
 import { plural } from '../ground/plural.ts'
+import type { JudgedDifference } from '../judge/finding.ts'
 
 /** Something that exchanges do not tell: why, how often, and what would let it be told. */
 export interface Untold {

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import type { JudgedDifference } from '../conformance/finding.ts'
 import { type Conclusion, Investigation } from '../conformance/investigation.ts'
 import type { Choices } from '../contract/choices.ts'
 import type { Overlay } from '../contract/overlay.ts'
 import type { Exchange } from '../exchanges/exchange.ts'
 import { findThreadModule } from '../ground/package-files.ts'
+import type { JudgedDifference } from '../judge/finding.ts'
 
 /** The judgement of one exchange. */
 export interface ExchangeJudgement {

@@ -1,5 +1,5 @@
-import type { AssumptionVerdict } from '../choices/verdict.ts'
 import type { Choices } from '../contract/choices.ts'
+import type { AssumptionVerdict } from '../judge/verdict.ts'
 import type { Check, CommandTimes, Finding, Report, ReportOutcome, ReportRule } from '../reports/report.ts'
 import type { Assessment, CheckOutcome, VerifyCheck } from './assessment.ts'
 import { CHECK_OUTCOMES } from './assessment.ts'

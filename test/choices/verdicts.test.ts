@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Assignment, ChoiceObservation } from '../../src/choices/observation.ts'
-import type { AssumptionVerdict } from '../../src/choices/verdict.ts'
 import { decideVerdicts } from '../../src/choices/verdicts.ts'
 import type { Choices } from '../../src/contract/choices.ts'
+import type { AssumptionVerdict } from '../../src/judge/verdict.ts'
 import { createRandom } from '../support/random.ts'
 
 /** Observations of one long run. */

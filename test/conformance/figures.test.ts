@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Assignment } from '../../src/choices/observation.ts'
 import { FigureTrack } from '../../src/conformance/figures.ts'
-import type { JudgedDifference } from '../../src/conformance/finding.ts'
 import { writeDate } from '../../src/http/date.ts'
+import type { JudgedDifference } from '../../src/judge/finding.ts'
 import { readingOf, success } from '../exchanges/made-exchange.ts'
 import { permitted } from '../support/permitted.ts'
 

@@ -1,9 +1,9 @@
-import type { AssumptionVerdict } from '../../src/choices/verdict.ts'
 import { decideVerdicts } from '../../src/choices/verdicts.ts'
-import { isFailure, type JudgedDifference } from '../../src/conformance/finding.ts'
 import { type Conclusion, Investigation, type InvestigationOptions } from '../../src/conformance/investigation.ts'
 import { nameOf } from '../../src/contract/choices.ts'
 import type { Exchange } from '../../src/exchanges/exchange.ts'
+import { isFailure, type JudgedDifference } from '../../src/judge/finding.ts'
+import type { AssumptionVerdict } from '../../src/judge/verdict.ts'
 import { choices } from '../support/choices.ts'
 
 export { choices }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Assignment, ChoiceObservation } from '../../src/choices/observation.ts'
-import type { JudgedDifference } from '../../src/conformance/finding.ts'
 import { QuotaTrack, type QuotaTrackOptions } from '../../src/conformance/quotas.ts'
 import { writeDate } from '../../src/http/date.ts'
+import type { JudgedDifference } from '../../src/judge/finding.ts'
 import { DATE, failure, readingOf, success } from '../exchanges/made-exchange.ts'
 import { permitted } from '../support/permitted.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { AssumptionVerdict } from '../../src/choices/verdict.ts'
 import { writeRiskTable } from '../../src/evidence/risk-report.ts'
 import { type ClientReport, findForeignIn, findRisks, type Risk } from '../../src/evidence/risks.ts'
+import type { AssumptionVerdict } from '../../src/judge/verdict.ts'
 import { choices } from '../support/choices.ts'
 
 /** It has two alternatives. */

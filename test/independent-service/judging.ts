@@ -1,6 +1,6 @@
-import { isFailure, type JudgedDifference, partyOf } from '../../src/conformance/finding.ts'
 import { type Conclusion, Investigation } from '../../src/conformance/investigation.ts'
 import type { Exchange } from '../../src/exchanges/exchange.ts'
+import { isFailure, type JudgedDifference, partyOf } from '../../src/judge/finding.ts'
 import { assess } from '../../src/verify/assessment.ts'
 import { TargetError } from '../../src/verify/target-check.ts'
 import { choices } from '../support/choices.ts'

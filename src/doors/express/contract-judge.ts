@@ -1,6 +1,5 @@
 import { conform } from '../../behaviour/conformity.ts'
 import { Permitted } from '../../choices/permitted.ts'
-import { isFailure, type JudgedDifference, partyOf } from '../../conformance/finding.ts'
 import { type ArrivedRequest, createLawfulCheck } from '../../conformance/lawful-exchange.ts'
 import { judgeSingle } from '../../conformance/single-exchange.ts'
 import type { Operation } from '../../contract/api.ts'
@@ -24,6 +23,7 @@ import { requestIdOf } from '../../http/request-id.ts'
 import { createRouter } from '../../http/router.ts'
 import { createQueryReader, splitTarget } from '../../http/target.ts'
 import { redactKeys } from '../../journal/redaction/key-shapes.ts'
+import { isFailure, type JudgedDifference, partyOf } from '../../judge/finding.ts'
 import type { ContractViolation } from './contract-report.ts'
 
 /** A request, and what the quick check has told of it. */

@@ -1,4 +1,4 @@
-import type { JudgedDifference } from '../../conformance/finding.ts'
+import type { JudgedDifference } from '../../judge/finding.ts'
 
 /** What is wrong with a request or a response of the application. */
 export interface ContractViolation
