@@ -28,9 +28,8 @@ const FOLDERS = {
   explain: ['corpus', 'explain', 'admin'],
   coverage: ['corpus', 'coverage', 'admin'],
   trials: ['trials', 'cli', 'library'],
-  exchanges: ['exchanges', 'corpus', 'conformance', 'cli'],
-  choices: ['choices', 'corpus', 'conformance', 'cli'],
-  conformance: ['conformance', 'corpus', 'independent-service', 'cli'],
+  exchanges: ['exchanges', 'corpus', 'judge', 'cli'],
+  judge: ['judge', 'corpus', 'independent-service', 'cli'],
   evidence: ['evidence', 'cli'],
 }
 /** The least share of the mistakes that the tests must notice. */

@@ -86,8 +86,6 @@ async function bundleProgram() {
     input: {
       ...{ cli: source('cli'), prepare: source('prepare') },
       ...Object.fromEntries(DOORS.map((door) => [behind(door), source(door)])),
-      // A thread begins with a file of its own. It is as deep as the parts, beside which it is looked for.
-      'parts/judge-thread': source('proxy/judge-thread'),
     },
     external: isExternal,
     platform: 'node',

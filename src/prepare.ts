@@ -1,16 +1,13 @@
 import { readdir, writeFile } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { CONTROL_DOCUMENT, compileControlApi } from './admin/document.ts'
-import { Permitted } from './choices/permitted.ts'
-import { keepValidators } from './contract/choices.ts'
 import { compileContract } from './contract/contract.ts'
-import { keepWritten, OWN_DOCUMENT } from './contract/document.ts'
+import { keepWritten, OWN_DOCUMENT, readSource } from './contract/document.ts'
 import { keepLines } from './contract/lines.ts'
 import { clearPrepared, isPrepared, markPrepared, writePrepared } from './contract/prepared.ts'
 import { compileStandalone } from './contract/standalone.ts'
 import { writeTolerantDocument } from './contract/tolerant.ts'
 import { placeOf, readPackageFile } from './ground/package-files.ts'
-import { keepForesight } from './verify/foresight.ts'
 
 const TOLERANT_DOCUMENT = 'openapi.tolerant.yaml'
 /** npm records the installed packages here. */
@@ -25,12 +22,9 @@ async function prepare(): Promise<void> {
     { text: readPackageFile(OWN_DOCUMENT), ...service },
     { text: readPackageFile(CONTROL_DOCUMENT), ...control },
   ])
-  await writeFile(placeOf(TOLERANT_DOCUMENT), await writeTolerantDocument(service.source))
+  await writeFile(placeOf(TOLERANT_DOCUMENT), await writeTolerantDocument(await readSource()))
   await keepWritten()
   await keepLines()
-  await keepValidators(async (choices) => (await Permitted.read(choices)).prepareChecks())
-  // It takes seconds, which a start of `verify` then saves.
-  await keepForesight()
 }
 
 /** All inputs of the result: the documents, the program and its packages; and the result itself. */

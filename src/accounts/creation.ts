@@ -12,12 +12,12 @@ import { faultId } from '../domain/faults.ts'
 import type { Fixture, FixtureFormerRecord, FixtureNature } from '../domain/fixture.ts'
 import { givenFields } from '../domain/given-fields.ts'
 import type { IdFormat } from '../domain/group-ids.ts'
-import { measureName, settingAgainstName } from '../domain/group-names.ts'
+import { nameProblems } from '../domain/group-names.ts'
 import { createGroup, membersBeside } from '../domain/groups.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import { LIMITS } from '../domain/limits.ts'
 import { PersistentMap } from '../domain/persistent-map.ts'
-import { kebab, type Settings } from '../domain/settings.ts'
+import type { Settings } from '../domain/settings.ts'
 import { usualBeginning } from '../figures/profiles.ts'
 import { deriveKey, identityOf } from '../ground/secrets.ts'
 import { show } from '../ground/show.ts'
@@ -71,10 +71,6 @@ export function* accountCreation(
     throw errorIn(fixture, '/plan', `There is no plan ${plan}; there are ${settings.plans.order.join(', ')}.`)
   }
   const contents = yield* readContents(fixture, contract)
-  if (settings.domainCap !== 'none' && contents.domains.length > settings.domainCap) {
-    const reason = `There are ${contents.domains.length} domains${because('domain-cap', settings)}.`
-    throw errorIn(fixture, '/domains', reason)
-  }
   const { apiKey = deriveKey(seed, id), faults = [] } = parameters
   const key = typeof apiKey === 'string' ? identityOf(apiKey) : apiKey
   const domains = yield* mapInTurns(
@@ -203,10 +199,7 @@ function createNature(
 const GROUP_PROBLEMS: Readonly<Record<string, [text: string, setting?: string]>> = {
   duplicate_name: ['is the name of another group'],
   not_monitored: ['is not among the domains of this fixture'],
-  repeated: ['is named more than once', 'repeated-members'],
   grouped: ['is a member of another group', 'shared-domains'],
-  'group-cap': ['groups are too many', 'group-cap'],
-  'member-cap': ['members are too many', 'member-cap'],
 }
 
 /** @throws FixtureError for an account that the overlays forbid. */
@@ -246,18 +239,15 @@ function* addGroups(
     if (id !== undefined && state.groups.has(id)) {
       throw errorIn(fixture, `/groups/${index}/id`, `"${id}" is the id of a group before it.`)
     }
-    if (measureName(group.name, 'code-points') > nameLimit) {
+    if ([...group.name].length > nameLimit) {
       const reason = `The value is ${show(group.name)} but must have at most ${nameLimit} characters (/components/schemas/DomainGroupName).`
       throw errorIn(fixture, `/groups/${index}/name`, reason)
     }
-    const setting = settingAgainstName(group.name, settings, nameLimit)
-    if (setting !== undefined) {
-      const reason = `${show(group.name)} is no name of a group${because(kebab(setting), settings)}.`
-      throw errorIn(fixture, `/groups/${index}/name`, reason)
+    if (nameProblems(group.name).length > 0) {
+      throw errorIn(fixture, `/groups/${index}/name`, `${show(group.name)} is no name of a group.`)
     }
     const domains = yield* readMembers(state, group.domains, fixture, `/groups/${index}/domains`)
-    const input = settings.repeatedMembers === 'once' ? { ...group, domains } : group
-    const decision = createGroup(state, input, groupIds, strict, members)
+    const decision = createGroup(state, { ...group, domains }, groupIds, strict, members)
     if (index % PAUSE === 0) yield
     if (!decision.ok) {
       const [{ code, reason = code, field, value }] = decision.problems

@@ -7,7 +7,6 @@ import { mapInTurns, PAUSE, type Work } from '../ground/work.ts'
 import { errorIn, type LoadedFixture } from './fixture.ts'
 import { withoutSecret } from './fixture-keys.ts'
 import { checkScenes } from './scenes.ts'
-import { because } from './validation.ts'
 
 /** The contents of a fixture for every account that is created from it. All domains are canonical and unique. */
 export interface FixtureContents {
@@ -18,7 +17,7 @@ export interface FixtureContents {
   origin: AccountOrigin['fixture']
 }
 
-type HostnameRules = Pick<Contract, 'canonicalHostname' | 'settingsAgainst' | 'settings'>
+type HostnameRules = Pick<Contract, 'canonicalHostname'>
 
 /** This is cached because thousands of accounts are created from the same few fixtures. */
 const prepared = new WeakMap<Fixture, { contents: FixtureContents } & Pick<HostnameRules, 'canonicalHostname'>>()
@@ -95,8 +94,7 @@ function readName(
 ): string {
   const name = rules.canonicalHostname(given)
   if (name === undefined) {
-    const [setting] = rules.settingsAgainst(given)
-    throw errorIn(fixture, pointer, `${show(given)} is not a valid hostname${because(setting, rules.settings)}.`)
+    throw errorIn(fixture, pointer, `${show(given)} is not a valid hostname.`)
   }
   if (names.has(name)) throw errorIn(fixture, pointer, `${name} is named more than once.`)
   names.add(name)

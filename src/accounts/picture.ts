@@ -1,5 +1,5 @@
 import type { AccountState } from '../domain/account.ts'
-import { type DmarcRecord, decimalsOf, refreshDay } from '../domain/dmarc.ts'
+import { COUNT_PERIOD, type DmarcRecord, decimalsOf, refreshDay } from '../domain/dmarc.ts'
 import { characterOf } from '../figures/character.ts'
 import { dmarcRecords, type FigureRules } from '../figures/figures.ts'
 import { plural } from '../ground/plural.ts'
@@ -17,7 +17,7 @@ export function drawAccount(title: string, account: AccountState, now: number, r
     chart('Profiles', tally([...domains.values()].map((domain) => characterOf(seed, domain).profile))),
     chart('Policies (p)', tally(records.map(({ p }) => p || 'no record'))),
     chart('DMARC alignment of domains with mail', alignments(records)),
-    chart(`Messages in ${rules.settings.countPeriod} days`, volumes(records)),
+    chart(`Messages in ${COUNT_PERIOD} days`, volumes(records)),
     chart('Largest groups', sizes.toSorted(([, one], [, other]) => other - one).slice(0, 10)),
   ].join('\n\n')
 }

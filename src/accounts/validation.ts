@@ -3,7 +3,7 @@ import type { Contract } from '../contract/contract.ts'
 import type { DomainGroup, MonitoredDomain } from '../domain/account.ts'
 import { timeOn } from '../domain/clock.ts'
 import { contradictionIn, type RecordPin, refreshDay } from '../domain/dmarc.ts'
-import { settingAgainstName } from '../domain/group-names.ts'
+import { nameProblems } from '../domain/group-names.ts'
 import { comparedName } from '../domain/groups.ts'
 import { PersistentMap } from '../domain/persistent-map.ts'
 import { kebab, type Settings } from '../domain/settings.ts'
@@ -27,6 +27,9 @@ const HASH = /^[0-9a-f]{64}$/
 
 /** The operations whose responses contain the parts of an account: their validators are compiled already. */
 const READERS = { domains: 'listDomains', records: 'listDmarc', groups: 'listDomainGroups' } as const
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the range is ASCII
+const NOT_ASCII = /[^\u0000-\u007f]/
+
 /** The schemas of the contract for the fields of a group. */
 const SCHEMAS: Readonly<Record<string, string>> = { id: 'DomainGroupId', name: 'DomainGroupName', domains: 'Domain' }
 
@@ -82,8 +85,8 @@ function contradictionInDomains(
     if (violation !== undefined) {
       const pointer = violation.pointer.replace(/^\/data\/domains\/(\d+)/, `/${list}/$1/name`)
       const name = String(violation.value)
-      const [setting] = contract.settingsAgainst(name)
-      const decisive = setting ?? (canonicalHostname(name) === undefined ? undefined : 'international-names')
+      const isForeign = canonicalHostname(name) !== undefined || NOT_ASCII.test(name)
+      const decisive = isForeign ? 'international-names' : undefined
       return { pointer, reason: violation.reason + because(decisive, settings) }
     }
     // The operation does not check this if the contract permits responses with other spellings.
@@ -91,7 +94,7 @@ function contradictionInDomains(
     if (index >= 0)
       return { pointer: `/${list}/${index}/name`, reason: `${show(names[index])} is not in canonical form` }
   }
-  return overCap(domains.length, 'domainCap', '/domains', settings)
+  return undefined
 }
 
 /** Why the fixed fields or the policy of a record cannot be served at `now`, in milliseconds on the account's clock. */
@@ -160,7 +163,7 @@ function contradictionInRecords({ domains, seed }: AccountRecord, contract: Cont
 }
 
 function contradictionInGroups({ groups }: AccountRecord, contract: Contract): Contradiction | undefined {
-  const { settings, nameLimit } = contract
+  const { settings } = contract
   const [violation] = groups.length === 0 ? [] : check(contract, READERS.groups, { groups, count: groups.length })
   if (violation !== undefined) {
     const pointer = violation.pointer.replace('/data', '')
@@ -169,22 +172,17 @@ function contradictionInGroups({ groups }: AccountRecord, contract: Contract): C
     return { pointer, reason: violation.reason + place }
   }
   const names = new Set<string>()
-  for (const [index, { name, domains }] of groups.entries()) {
+  for (const [index, { name }] of groups.entries()) {
     const pointer = `/groups/${index}`
-    const setting = settingAgainstName(name, settings, nameLimit)
-    if (setting !== undefined) {
-      return { pointer: `${pointer}/name`, reason: `${show(name)} is no name${because(kebab(setting), settings)}` }
-    }
+    if (nameProblems(name).length > 0) return { pointer: `${pointer}/name`, reason: `${show(name)} is no name` }
     const compared = comparedName(name, settings.nameComparison)
     if (names.has(compared)) {
       const reason = `${show(name)} is the name of another group${because('name-comparison', settings)}`
       return { pointer: `${pointer}/name`, reason }
     }
     names.add(compared)
-    const excess = overCap(domains.length, 'memberCap', `${pointer}/domains`, settings)
-    if (excess !== undefined) return excess
   }
-  return overCap(groups.length, 'groupCap', '/groups', settings) ?? sharedDomain(groups, settings)
+  return sharedDomain(groups, settings)
 }
 
 function sharedDomain(groups: readonly DomainGroup[], settings: Settings): Contradiction | undefined {
@@ -199,17 +197,6 @@ function sharedDomain(groups: readonly DomainGroup[], settings: Settings): Contr
     for (const domain of domains) members.add(domain)
   }
   return undefined
-}
-
-function overCap(
-  count: number,
-  name: 'domainCap' | 'groupCap' | 'memberCap',
-  pointer: string,
-  settings: Settings,
-): Contradiction | undefined {
-  const limit = settings[name]
-  if (limit === 'none' || count <= limit) return undefined
-  return { pointer, reason: `has ${count} entries${because(kebab(name), settings)}` }
 }
 
 /** The setting that decides, with its value, as the end of a sentence. */

@@ -8,7 +8,7 @@ import { reportViolation } from '../ground/schema.ts'
 import { Semaphore } from '../ground/semaphore.ts'
 import { Turns } from '../ground/turns.ts'
 import { Abandoned, runInTurns } from '../ground/work.ts'
-import { type BodySettings, createBodyReader } from '../http/body.ts'
+import { createBodyReader } from '../http/body.ts'
 import { ServerArrival } from '../http/engine/server-arrival.ts'
 import { isHostMalformed } from '../http/host-field.ts'
 import type { Log } from '../http/log.ts'
@@ -47,15 +47,6 @@ export interface AdminDeps extends Pick<ControlDeps, 'instance' | 'urls' | 'read
   host: string
   log: Log
   stopping: AbortSignal
-}
-
-/** The settings for request bodies. The document of the control plane has the size limit. */
-const BODIES: Omit<BodySettings, 'bodyLimit'> = {
-  contentType: 'required',
-  requestCharset: 'utf-8',
-  byteOrderMark: 'refused',
-  duplicateFields: 'last',
-  unreadBodies: 'ignored',
 }
 
 /** The operations that answer with a stream of events. */
@@ -202,8 +193,8 @@ async function openFeed({ deps: { exchanges, contract } }: Control): Promise<Eve
 
 /** What reads the requests of a control plane. */
 function createReaders({ api, limits }: Control) {
-  const bodies = createBodyReader({ ...BODIES, bodyLimit: limits.bodyLimit })
-  return { bodies, route: createRouter(api, { pathMatching: 'exact', head: 'get' }) }
+  const bodies = createBodyReader({ contentType: 'required', bodyLimit: limits.bodyLimit })
+  return { bodies, route: createRouter(api, { pathMatching: 'exact' }) }
 }
 
 /** Whether any client may read the path. The health of the server is public. */

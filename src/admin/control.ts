@@ -1,7 +1,6 @@
 import { type Conformity, type ConformitySettings, conform, type ReceivedRequest } from '../behaviour/conformity.ts'
 import type { Api, Operation } from '../contract/api.ts'
 import { refuse } from '../domain/errors.ts'
-import { ANY_NAME } from '../domain/group-names.ts'
 import { isDeeperThan } from '../ground/nesting.ts'
 import { runInTurns } from '../ground/work.ts'
 import { StoreError } from '../store/store-error.ts'
@@ -27,7 +26,7 @@ interface ConformingCall
   place?: ReachedPlace
 }
 
-const CONFORMITY: ConformitySettings = { ...ANY_NAME, nullFields: 'wrong-type', unknownQueryParameters: 'refused' }
+const CONFORMITY: ConformitySettings = { nullFields: 'wrong-type', unknownQueryParameters: 'refused' }
 
 /** The control plane without HTTP. The HTTP server and the library both use it. */
 export class Control {

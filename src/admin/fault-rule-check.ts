@@ -15,7 +15,7 @@ export function checkFaultRule(rule: FaultRule, contract: Contract, answerLimit:
   const { match = {}, respond, expires_after: life } = rule
   const unknown = checkNames(match, contract)
   if (unknown) return unknown
-  const matching = contract.operations.filter((operation) => canMatch(match, operation, contract))
+  const matching = contract.operations.filter((operation) => canMatch(match, operation))
   if (matching.length === 0) return invalid('/match', match, 'nothing', { expected: describeChoice(match, contract) })
   if (match.method === 'HEAD' && kindOf(rule).needsBody) return invalid('/match/method', 'HEAD', 'bodiless')
   if (life !== undefined && parseDuration(life) === 0) return invalid('/expires_after', life, 'no-time')
@@ -31,8 +31,8 @@ function checkNames({ operation, path }: FaultMatch, { operations, routes }: Con
 }
 
 /** Whether the rule can match a request to the operation. */
-function canMatch({ operation, method, path }: FaultMatch, { id, ...own }: Operation, { settings }: Contract): boolean {
-  const methods = own.method === 'GET' && settings.head === 'get' ? ['GET', 'HEAD'] : [own.method]
+function canMatch({ operation, method, path }: FaultMatch, { id, ...own }: Operation): boolean {
+  const methods = own.method === 'GET' ? ['GET', 'HEAD'] : [own.method]
   return (
     (operation === undefined || operation === id) &&
     (path === undefined || path === own.path) &&

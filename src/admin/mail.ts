@@ -1,5 +1,5 @@
 import type { MonitoredDomain } from '../domain/account.ts'
-import { type Policy, refreshDay } from '../domain/dmarc.ts'
+import { COUNT_PERIOD, type Policy, refreshDay } from '../domain/dmarc.ts'
 import { givenFields } from '../domain/given-fields.ts'
 import { writeDay } from '../domain/iso-8601.ts'
 import { recordOn, reportsOn } from '../figures/figures.ts'
@@ -70,9 +70,9 @@ function findDomain({ account, contract, parameters }: AccountCall): MonitoredDo
 }
 
 function describe({ account, contract, now }: AccountCall, domain: MonitoredDomain) {
-  const { refresh, countPeriod } = contract.settings
+  const { refresh } = contract.settings
   const today = refreshDay(now, refresh)
   const reports = reportsOn(account, domain, today, contract)
-  const common = { domain: domain.name, date: writeDay(today), period_days: countPeriod, reports }
+  const common = { domain: domain.name, date: writeDay(today), period_days: COUNT_PERIOD, reports }
   return { today, reports, common }
 }

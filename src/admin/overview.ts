@@ -1,6 +1,6 @@
 import type { Contract } from '../contract/contract.ts'
 import type { AccountState, DomainGroup } from '../domain/account.ts'
-import { refreshDay, refreshOf } from '../domain/dmarc.ts'
+import { COUNT_PERIOD, refreshDay, refreshOf } from '../domain/dmarc.ts'
 import { writeDay, writeInstant } from '../domain/iso-8601.ts'
 import { LIMITS } from '../domain/limits.ts'
 import { describeSums, followChanges, type Overview, type Sums, summarise, sumUp } from '../figures/overview.ts'
@@ -55,7 +55,7 @@ export const getGroupOverview: AccountHandler<OverviewReport> = (call) => {
 /** The overview of all domains, or of the members of a group. */
 async function answerOverview(call: AccountCall, group?: DomainGroup): Promise<ControlOutcome<OverviewReport>> {
   const { account, contract, now, query, limits } = call
-  const { refresh, countPeriod } = contract.settings
+  const { refresh } = contract.settings
   const today = refreshDay(now, refresh)
   const size = group === undefined ? account.domains.size : group.domains.length
   const asked = Number(query['days'] ?? USUAL_DAYS)
@@ -69,7 +69,7 @@ async function answerOverview(call: AccountCall, group?: DomainGroup): Promise<C
     now: writeInstant(now),
     refreshed_at: writeInstant(refreshOf(today, refresh)),
     next_refresh_at: next > LIMITS.lastSetting ? null : writeInstant(next),
-    period_days: countPeriod,
+    period_days: COUNT_PERIOD,
     ...{ messages, passing, share },
     domains: size,
     ...{ policies, testing },

@@ -1,7 +1,7 @@
 import type { Operation } from '../contract/api.ts'
 import type { Catalogue } from '../contract/catalogue.ts'
 import { type Problem, type Problems, type Refusal, refusalOf } from '../domain/errors.ts'
-import { type NameSettings, nameProblems, storedName } from '../domain/group-names.ts'
+import { nameProblems } from '../domain/group-names.ts'
 import type { Settings } from '../domain/settings.ts'
 import { isObject, type Json, valueAt } from '../ground/json.ts'
 import { memoizeWeakly } from '../ground/memo.ts'
@@ -17,7 +17,7 @@ export interface ReceivedRequest {
 }
 
 /** The settings of an API that decide whether a request conforms. */
-export type ConformitySettings = Pick<Settings, 'nullFields' | 'unknownQueryParameters'> & NameSettings
+export type ConformitySettings = Pick<Settings, 'nullFields' | 'unknownQueryParameters'>
 
 /** `value` is the body of a refused request, if it is JSON. */
 export type Conformity = ({ ok: true } & ConformingRequest) | (Refusal<string> & { value?: unknown })
@@ -40,15 +40,15 @@ export function conform(
   const unknown = isUnknown ? unknownParameters(query, operation) : NO_PROBLEMS
   const inQuery = joined(wrong, unknown)
   if (body === undefined) {
-    return refusalFor(inQuery, catalogue) ?? { ok: true, operation, query: singleValues(query), body: NO_BODY }
+    return refusalFor(inQuery, catalogue) ?? { ok: true, operation, query, body: NO_BODY }
   }
   if (!body.ok) return refusalFor(joined(inQuery, body.problems), catalogue) ?? body
-  const sent = hasNull(body.value) && settings.nullFields === 'absent' ? withoutNulls(body.value) : body.value
-  const { value, problems } = readName(sent, operation, settings)
+  const value = hasNull(body.value) && settings.nullFields === 'absent' ? withoutNulls(body.value) : body.value
+  const problems = problemsOfName(value, operation)
   const refusal = refusalFor(joined(joined(inQuery, operation.checkBody(value)), problems), catalogue)
   if (refusal !== undefined) return { ...refusal, value }
   // The check of the body has just shown that it is an object.
-  return { ok: true, operation, query: singleValues(query), body: value as Json }
+  return { ok: true, operation, query, body: value as Json }
 }
 
 /** The refusal for the problems, if there are any. The problem that the catalogue ranks highest comes first. */
@@ -77,42 +77,19 @@ function joined<Item>(some: readonly Item[], others: readonly Item[]): readonly 
   return some.length === 0 ? others : [...some, ...others]
 }
 
-/** The check of the query has just shown that each parameter of the operation has one value. */
-function singleValues(query: Query): Readonly<Record<string, string>> {
-  return query as Readonly<Record<string, string>>
+/** The problems of the group name in the body that no schema can express. */
+function problemsOfName(body: unknown, operation: Operation): readonly Problem<string>[] {
+  const code = nameCodeOf(operation)
+  const name = code !== 'none' && isObject(body) && Object.hasOwn(body, 'name') ? body['name'] : undefined
+  if (typeof name !== 'string') return NO_PROBLEMS
+  const problems = nameProblems(name)
+  return problems.length === 0 ? NO_PROBLEMS : problems.map((problem) => ({ code, field: '/name', ...problem }))
 }
 
-interface NamedBody {
-  value: unknown
-  problems: readonly Problem<string>[]
-}
-
-/** The body with the group name in its stored form, and the problems of the name that no schema can express. */
-function readName(body: unknown, operation: Operation, settings: NameSettings): NamedBody {
-  const rule = nameRuleOf(operation)
-  const sent = rule !== 'none' && isObject(body) && Object.hasOwn(body, 'name') ? body['name'] : undefined
-  if (rule === 'none' || typeof sent !== 'string') return { value: body, problems: NO_PROBLEMS }
-  const { code, limit } = rule
-  const name = storedName(sent, settings)
-  const problems = nameProblems(name, settings, limit)
-  return {
-    value: name === sent ? body : { ...(body as Json), name },
-    problems: problems.length === 0 ? NO_PROBLEMS : problems.map((problem) => ({ code, field: '/name', ...problem })),
-  }
-}
-
-interface NameRule {
-  /** The code for a name with forbidden characters. */
-  code: string
-  limit: number
-}
-
-/** The schema's rule for the name of a group in the body. It is cached, because each request needs it. */
-const nameRuleOf = memoizeWeakly(({ bodySchema }: Operation): NameRule | 'none' => {
-  const schema = valueAt(bodySchema, '/properties/name')
-  const code = valueAt(schema, '/x-error/pattern')
-  const limit = Number(valueAt(schema, '/maxLength') ?? Number.POSITIVE_INFINITY)
-  return typeof code === 'string' ? { code, limit } : 'none'
+/** The schema's code for a group name with forbidden characters. It is cached, because each request needs it. */
+const nameCodeOf = memoizeWeakly(({ bodySchema }: Operation): string => {
+  const code = valueAt(bodySchema, '/properties/name/x-error/pattern')
+  return typeof code === 'string' ? code : 'none'
 })
 
 function hasNull(value: unknown): boolean {
@@ -122,6 +99,6 @@ function hasNull(value: unknown): boolean {
 }
 
 /** The body of a request without the fields that are null. */
-export function withoutNulls(value: unknown): unknown {
+function withoutNulls(value: unknown): unknown {
   return isObject(value) ? Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null)) : value
 }

@@ -47,10 +47,7 @@ export interface GateTerms {
   chargeFor(key: ApiKey, operation: Operation): PlannedCharge | undefined
 }
 
-type GateSettings = Pick<
-  Settings,
-  'gateOrder' | 'plans' | 'quotaScope' | 'quotaWindow' | 'gracePeriod' | 'quotaHeaders'
->
+type GateSettings = Pick<Settings, 'plans' | 'quotaScope' | 'quotaWindow' | 'gracePeriod' | 'quotaHeaders'>
 
 /** Whether a request is admitted, the fault that acts on it, and its changes to the counters of its account. */
 export interface GateDecision extends NewCounts {
@@ -87,7 +84,7 @@ export const UNKNOWN_KEY: GateDecision = {
 export interface AdmissionPlan extends CountingPlan {
   /** Absent if the account does not have the key. */
   key: ApiKey | undefined
-  /** The refusal by the plan of the account. If the quota comes first in `gateOrder`, it is charged nevertheless. */
+  /** The refusal by the plan of the account. It comes before the quota, which is then not charged. */
   refusal: Refusal | undefined
   /** The quota that the response reports without a charge. */
   toldQuota: Quota | undefined
@@ -114,20 +111,13 @@ export function planUnadmitted(keyHash: string, account: AccountState): Admissio
   return unadmitted(findKey(account, keyHash))
 }
 
-/** Plans the decision by key, plan, quota and fault rule, in the order of `x-settings`. It is pure. */
+/** Plans the decision by key, plan, quota and fault rule, in this order. It is pure. */
 export function planAdmission(request: GateRequest, account: AccountState, terms: GateTerms): AdmissionPlan {
   const key = findKey(account, request.keyHash)
   if (key === undefined || key.disabled) return unadmitted(key)
   const { operation } = request
-  let refusal: Refusal | undefined
-  let charge: PlannedCharge | undefined
-  if (operation !== undefined) {
-    for (const check of terms.settings.gateOrder) {
-      if (check === 'plan') refusal = checkPlan(account, terms.settings)
-      if (check === 'quota') charge = terms.chargeFor(key, operation)
-      if (refusal !== undefined) break
-    }
-  }
+  const refusal = operation && checkPlan(account, terms.settings)
+  const charge = operation && refusal === undefined ? terms.chargeFor(key, operation) : undefined
   const meetsFaults = refusal === undefined && request.meetsFaults && account.faults.length > 0
   const isTold = charge === undefined && tellsUncharged(terms.settings)
   const told = isTold ? (operation ?? request.neighbour) : undefined

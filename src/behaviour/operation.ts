@@ -5,7 +5,7 @@ import type { Decision } from '../domain/errors.ts'
 import type { Json } from '../ground/json.ts'
 import type { CachedData } from '../http/reply.ts'
 import type { Query } from '../http/target.ts'
-import type { ShownData, WrongAnswer } from './shown-data.ts'
+import type { ShownData } from './shown-data.ts'
 
 /** A contract with the behaviour of each operation. It decides all answers of the service. */
 export interface ServiceContract extends Contract {
@@ -27,7 +27,6 @@ export type Answer = { data: Json; source?: undefined } | CachedData
 
 /** The parts of a request besides its method, its path and its key. */
 export interface SampleRequest {
-  /** A parameter with several values is sent several times. */
   query?: Query
   /** Sent as JSON; a string is sent as it is. */
   body?: unknown
@@ -51,19 +50,13 @@ export interface SampleAccount {
   removable(count?: number): string[]
   /** `count` domains that are not monitored, at least one. */
   unmonitored(count?: number): string[]
-  /** Whether an account can have this number of domains. */
-  canMonitor(count: number): boolean
-  /** Domains like `unmonitored`, which the account has room for; `undefined` if it never has room for so many. */
-  addable(count?: number): string[] | undefined
   /** `count` monitored domains that the created or changed group can have as members, at least one. */
-  members(count?: number): string[] | undefined
-  /** Ensures that a group can be created. */
-  makeRoomForGroup(): void
+  members(count?: number): string[]
   /** A domain that a monitoring feature uses, at least until the sample is sent. */
   usedDomain(): string
-  /** A group with room for a member. */
+  /** A group. */
   group(): DomainGroup
-  /** A group with a member, and with room for another one. */
+  /** A group with a member. */
   groupWithMember(): DomainGroup
   /** Another group than this one. */
   groupBeside(group: DomainGroup): DomainGroup
@@ -114,8 +107,6 @@ export interface OperationBehaviour {
   ): Decision<AccountState, Answer>
   /** What the `data` of a success shows of the account. It may be the data of another service, and have any form. */
   shows?(data: unknown): ShownData
-  /** The id of the rule that a wrong answer to an acceptable request breaks; `undefined` if no rule is about it. */
-  brokenRule?(answer: WrongAnswer): string | undefined
   /** Accepted requests, the simplest first. Together they contain every field of the body. */
   accepted: readonly RequestSample[]
   /** Requests that are refused because of the contents of the account. Some contracts accept some of them. */

@@ -1,5 +1,4 @@
 import type { AccountState, DomainGroup } from '../domain/account.ts'
-import { arrange } from '../domain/order.ts'
 import type { Settings } from '../domain/settings.ts'
 
 /** The name of a monitored domain in lists. */
@@ -11,12 +10,10 @@ export function spellingOf(name: string, { domains }: AccountState, { spelling }
 export function presentGroup(
   group: DomainGroup,
   account: AccountState,
-  settings: Pick<Settings, 'spelling' | 'memberOrder'>,
+  settings: Pick<Settings, 'spelling'>,
 ): DomainGroup {
-  const isInOrder = group.domains.length < 2 || settings.memberOrder === 'addition'
-  if (isInOrder && settings.spelling !== 'as-sent') return group
-  const members = arrange(group.domains, settings.memberOrder, (member) => member)
-  return { ...group, domains: members.map((member) => spellingOf(member, account, settings)) }
+  if (settings.spelling !== 'as-sent') return group
+  return { ...group, domains: group.domains.map((member) => spellingOf(member, account, settings)) }
 }
 
 /**
@@ -27,13 +24,11 @@ export function echoDomains(
   changed: readonly string[],
   sent: readonly string[],
   names: readonly string[],
-  settings: Pick<Settings, 'spelling' | 'echoOrder'>,
+  settings: Pick<Settings, 'spelling'>,
 ): readonly string[] {
-  const isInOrder = changed.length < 2 || settings.echoOrder === 'request'
-  const echoed = isInOrder ? changed : arrange(changed, 'alphabetical', (name) => name)
-  if (settings.spelling === 'canonical') return echoed
+  if (settings.spelling === 'canonical') return changed
   const spellings = spellingsOf(sent, names)
-  return echoed.map((name) => spellings.get(name) ?? name)
+  return changed.map((name) => spellings.get(name) ?? name)
 }
 
 /** The first spelling of each name, by canonical form. */

@@ -21,8 +21,6 @@ import {
   unknownGroupId,
 } from './samples.ts'
 
-/** The snapshot that keeps an account as it was before the steps remove something. */
-export const FORMER_STATE = 'before-correction'
 /** A sample that needs a domain in use adds this feature to a domain. */
 const FEATURE = 'mta-sts'
 
@@ -37,11 +35,10 @@ export class Rehearsal implements SampleAccount {
   #quotas = new Map<string, Hits>()
   #restoring: (() => void) | undefined
   readonly #spares: boolean
-  #isKept = false
 
   /**
    * `spares`: whether the steps belong to a user, who must lose nothing by them. Then they remove only what they have
-   * added. If the account has no room for that, they take a snapshot first.
+   * added.
    */
   constructor(
     contract: ServiceContract,
@@ -59,14 +56,8 @@ export class Rehearsal implements SampleAccount {
     return this.#state
   }
 
-  /** Whether the steps take a snapshot, because they remove something that the account had. */
-  get keepsFormerState(): boolean {
-    return this.#isKept
-  }
-
   copy(): Rehearsal {
     const copy = new Rehearsal(this.contract, this.#state, this.now, { spares: this.#spares })
-    copy.#isKept = this.#isKept
     copy.steps.push(...this.steps)
     copy.#quotas = new Map(this.#quotas)
     return copy
@@ -159,32 +150,12 @@ export class Rehearsal implements SampleAccount {
     return freshDomains(this.#state, Math.max(1, count))
   }
 
-  canMonitor(count: number): boolean {
-    const { domainCap } = this.contract.settings
-    return domainCap === 'none' || count <= domainCap
-  }
-
-  addable(count = 1): string[] | undefined {
+  members(count = 1): string[] {
     const wanted = Math.max(1, count)
-    return this.#makeRoom(wanted) ? this.unmonitored(wanted) : undefined
-  }
-
-  members(count = 1): string[] | undefined {
-    const { sharedDomains, memberCap } = this.contract.settings
-    const wanted = Math.max(1, count)
-    if ((memberCap !== 'none' && wanted > memberCap) || !this.canMonitor(wanted)) return undefined
-    if (sharedDomains === 'allowed') return this.monitored(wanted)
+    if (this.contract.settings.sharedDomains === 'allowed') return this.monitored(wanted)
     const free = ungroupedDomains(this.#state, wanted)
     if (free.length < wanted) this.#add(wanted - free.length)
     return ungroupedDomains(this.#state, wanted)
-  }
-
-  makeRoomForGroup(): void {
-    const { groupCap } = this.contract.settings
-    if (groupCap === 'none' || this.#state.groups.size < groupCap) return
-    const { id = '' } = someGroup(this.#state) ?? {}
-    this.#keepFormerState()
-    this.#send('deleteDomainGroup', undefined, { id })
   }
 
   usedDomain(): string {
@@ -196,10 +167,7 @@ export class Rehearsal implements SampleAccount {
   }
 
   group(): DomainGroup {
-    const { memberCap } = this.contract.settings
-    if (memberCap === 'none') return someGroup(this.#state) ?? this.#createGroup([])
-    for (const group of this.#state.groups.values()) if (group.domains.length < memberCap) return group
-    return this.#createGroup([])
+    return someGroup(this.#state) ?? this.#createGroup([])
   }
 
   /** A group that the steps create. */
@@ -208,12 +176,8 @@ export class Rehearsal implements SampleAccount {
   }
 
   groupWithMember(): DomainGroup {
-    const { memberCap } = this.contract.settings
-    const most = memberCap === 'none' ? Number.POSITIVE_INFINITY : Math.max(1, memberCap - 1)
-    for (const group of this.#state.groups.values()) {
-      if (group.domains.length > 0 && group.domains.length <= most) return group
-    }
-    return this.#createGroup(this.members() ?? [])
+    for (const group of this.#state.groups.values()) if (group.domains.length > 0) return group
+    return this.#createGroup(this.members())
   }
 
   groupBeside({ id }: DomainGroup): DomainGroup {
@@ -264,38 +228,13 @@ export class Rehearsal implements SampleAccount {
   }
 
   #createGroup(domains: readonly string[]): DomainGroup {
-    this.makeRoomForGroup()
     const name = this.freshName()
     const { group } = this.#send('createDomainGroup', domains.length === 0 ? { name } : { name, domains })
     return group as DomainGroup
   }
 
-  /** Removes domains until `count` domains can be added. Returns false if that is impossible. */
-  #makeRoom(count: number): boolean {
-    const { domainCap } = this.contract.settings
-    if (domainCap === 'none') return true
-    if (!this.canMonitor(count)) return false
-    const excess = this.#state.domains.size + count - domainCap
-    if (excess <= 0) return true
-    this.#keepFormerState()
-    for (const { name, features } of [...this.#state.domains.values()].slice(0, excess)) {
-      if (features.length > 0) this.#use(name, [])
-    }
-    const fewest = this.fewest('deleteDomains', 'domains')
-    const leaving = removableDomains(this.#state, Math.max(excess, fewest), this.contract.settings)
-    this.#send('deleteDomains', { domains: leaving })
-    return true
-  }
-
-  #keepFormerState(): void {
-    if (!this.#spares || this.#isKept) return
-    this.#isKept = true
-    this.administer('POST', '/snapshots', { name: FORMER_STATE, replace: true })
-  }
-
   /** Adds at least `count` domains. Returns `count` of them. */
   #add(count: number): string[] {
-    if (count > 0) this.#makeRoom(count)
     const most = this.#limitOf('addDomains', 'domains', 'maxItems') ?? Number.POSITIVE_INFINITY
     const fewest = this.fewest('addDomains', 'domains')
     const added: string[] = []

@@ -43,12 +43,12 @@ export function unknownGroupId({ groups }: AccountState, { alphabet, length }: I
 export function freshName(
   { groupNames }: AccountState,
   base: string,
-  settings: Pick<Settings, 'nameComparison' | 'nameLengthUnit'>,
+  settings: Pick<Settings, 'nameComparison'>,
   limit = Number.POSITIVE_INFINITY,
 ): string {
   for (let number = 1; ; number++) {
     const suffix = number === 1 ? '' : ` ${number}`
-    const name = cutName(base, limit - suffix.length, settings.nameLengthUnit) + suffix
+    const name = cutName(base, limit - suffix.length) + suffix
     if (!groupNames.has(comparedName(name, settings.nameComparison))) return name
   }
 }

@@ -18,19 +18,6 @@ export interface ShownData {
   isDeleted?: boolean
 }
 
-/** An answer that a service must not give, and what is known of its request. Domains are in comparable form. */
-export interface WrongAnswer {
-  shown: ShownData
-  /** The members that only one of two groups has: the answered group or the expected group. */
-  misplaced: readonly string[]
-  /** The ids of groups that the request names. */
-  ids: readonly string[]
-  /** The members of that group before the request, as far as they are known. */
-  former: ReadonlySet<string>
-  /** The domains in a field of the body; `undefined` if it has no such field. */
-  sent(field: string): ReadonlySet<string> | undefined
-}
-
 /** The texts in a field; `undefined` if it has anything else. */
 export function textsIn(data: unknown, field: string): readonly string[] | undefined {
   const texts = isObject(data) ? data[field] : undefined
@@ -56,6 +43,6 @@ export function readGroup(value: unknown): DomainGroup | undefined {
   return typeof id === 'string' && typeof name === 'string' && areTexts(domains) ? { id, name, domains } : undefined
 }
 
-export function areTexts(value: unknown): value is readonly string[] {
+function areTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((each) => typeof each === 'string')
 }

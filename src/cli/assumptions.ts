@@ -1,38 +1,19 @@
-import { describeObservability, observabilityOf, reportAssumption } from '../choices/observability.ts'
 import { type Assumption, assumptionsOf, type OpenAnswers, overlayFor } from '../contract/assumptions.ts'
-import { type Choices, readChoices } from '../contract/choices.ts'
 import { readDocument } from '../contract/document.ts'
 import { readOverlays } from '../contract/overlay.ts'
 import { writeYaml } from '../contract/yaml.ts'
-import { type Dependencies, readDependencies } from '../evidence/dependencies.ts'
-import { mergeEvidence, readEvidence } from '../evidence/evidence-file.ts'
-import { EvidenceError } from '../evidence/evidence-input.ts'
-import { describeRisks, writeRiskTable } from '../evidence/risk-report.ts'
-import { findForeignIn, findRisks } from '../evidence/risks.ts'
+import { isObject, type Json } from '../ground/json.ts'
 import { shorten, showWritten } from '../ground/show.ts'
-import { fileNames, type Options, optIn, type Values } from '../start/option.ts'
+import { describeObservability, observabilityOf, reportAssumption } from '../judge/observability.ts'
+import { type Options, optIn } from '../start/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
-import { type Execution, execute } from './execution.ts'
 import { readOptions, refuseId } from './options.ts'
-import { checkFiles, REPORT_OPTIONS } from './reports.ts'
-import { warnOfSeveral } from './target-options.ts'
 
 const OPTIONS = {
-  evidence: {
-    kind: fileNames,
-    help: 'Evidence that check, proxy or verify has written. With --dependencies, the risks of the client with this service are printed.',
-    default: [],
-  },
-  dependencies: {
-    kind: fileNames,
-    help: 'Dependencies of a client: the report of vary (--report json=FILE). With --evidence.',
-    default: [],
-  },
   json: optIn('Print JSON instead of text.'),
   overlays: COMMAND_LINE_OPTIONS.overlays,
-  ...REPORT_OPTIONS,
 } as const satisfies Options
 
 export const assumptions: Command = {
@@ -40,117 +21,90 @@ export const assumptions: Command = {
 
   async run(args, terminal) {
     const { values, positionals } = readOptions(OPTIONS, args, terminal.environment)
-    if (joinsBothSides(values, positionals)) {
-      return execute('assumptions', terminal, (execution) => printRisks(values, execution))
-    }
     const { source, extensions } = await readDocument({ overlays: await readOverlays(values.overlays) })
     const all = assumptionsOf(source, extensions)
-    const [verb, id, number = '1', ...rest] = positionals
-    if (verb === undefined) {
-      terminal.print(
-        values.json ? JSON.stringify(all.map(reportAssumption), undefined, 2) : all.map(describe).join('\n'),
-      )
-      return 0
+    const print = (json: unknown, text: string) =>
+      terminal.print(values.json ? JSON.stringify(json, undefined, 2) : text)
+    const isOverlay = positionals[0] === 'overlay'
+    const [id, number, ...rest] = isOverlay
+      ? positionals.slice(1)
+      : [positionals[0], undefined, ...positionals.slice(1)]
+    if (rest.length > 0) {
+      const given = shorten(positionals.join(' '))
+      throw new UsageError(`assumptions ${given}: must be ID, overlay ID [N], or nothing`)
     }
-    if (verb !== 'overlay' || rest.length > 0)
-      throw new UsageError(`assumptions ${shorten(positionals.join(' '))}: must be overlay ID [N], or nothing`)
-    const assumption = all.find((each) => each.id === id)
-    if (assumption === undefined) {
-      const given = id === undefined ? '' : ` ${showWritten(id)}`
-      const ids = all.map((each) => each.id)
-      throw new UsageError(`assumptions overlay${given}: ${refuseId(id ?? '', ids)}`)
+    if (id === undefined && !isOverlay) print(all.map(reportAssumption), writeList(all))
+    else {
+      const verb = isOverlay ? 'assumptions overlay' : 'assumptions'
+      const assumption = findAssumption(id, all, verb)
+      if (isOverlay) {
+        const document = describeOverlay(assumption, number ?? '1', source)
+        print(document, (await writeYaml(document)).trimEnd())
+      } else print(reportAssumption(assumption), describe(assumption))
     }
-    if (assumption.alternatives.length === 0) {
-      throw new UsageError(`assumptions overlay ${id}: has no alternative. ${assumption.reason}`)
-    }
-    const alternative = /^\d+$/.test(number) ? assumption.alternatives[Number(number) - 1] : undefined
-    if (alternative === undefined) {
-      const { length } = assumption.alternatives
-      const right = length === 1 ? '1, its only alternative' : `one of its ${length} alternatives, from 1`
-      throw new UsageError(`assumptions overlay ${id} ${shorten(number)}: must be ${right}`)
-    }
-    const { actions } = overlayFor(assumption, alternative, source)
-    const document = { overlay: '1.0.0', info: { title: `${id}, alternative ${number}`, version: '1.0.0' }, actions }
-    terminal.print(values.json ? JSON.stringify(document, undefined, 2) : (await writeYaml(document)).trimEnd())
     return 0
   },
 }
 
-/** Whether the command line asks for the risks. @throws UsageError if it gives only one of the two required parts */
-function joinsBothSides(
-  { evidence, dependencies, report }: Values<typeof OPTIONS>,
-  positionals: readonly string[],
-): boolean {
-  if (evidence.length === 0 && dependencies.length === 0) {
-    if (report.length > 0)
-      throw new UsageError('--report: needs --evidence and --dependencies, of which it is a report')
-    return false
-  }
-  if (dependencies.length === 0) {
-    throw new UsageError('--evidence: needs --dependencies FILE, which vary --report json=FILE writes')
-  }
-  if (evidence.length === 0) {
-    throw new UsageError(
-      '--dependencies: needs --evidence FILE, which check, proxy and verify write with --evidence FILE',
-    )
-  }
-  if (positionals.length > 0) {
-    throw new UsageError(
-      `assumptions ${shorten(positionals.join(' '))}: cannot be used with --evidence and --dependencies`,
-    )
-  }
-  return true
+/** @throws UsageError if there is none, with the nearest one. `verb` is what the user has called. */
+function findAssumption(id: string | undefined, all: readonly Assumption[], verb: string): Assumption {
+  const found = all.find((each) => each.id === id)
+  if (found !== undefined) return found
+  const ids = all.map((each) => each.id)
+  throw new UsageError(`${verb}${id === undefined ? '' : ` ${showWritten(id)}`}: ${refuseId(id ?? '', ids)}`)
 }
 
-/** Prints the risks of a client with a service. Resolves to the exit code. */
-async function printRisks(values: Values<typeof OPTIONS>, execution: Execution): Promise<number> {
-  const { terminal } = execution
-  await checkFiles(values.report, [
-    ...values.evidence.map((file) => ({ source: `--evidence ${shorten(file)}`, file, isRead: true })),
-    ...values.dependencies.map((file) => ({ source: `--dependencies ${shorten(file)}`, file, isRead: true })),
-  ])
-  const choices = await readChoices(await readOverlays(values.overlays))
-  const files = await Promise.all(
-    values.evidence.map(async (file) => ({ file, evidence: await readEvidence(file, choices) })),
-  )
-  const evidence = mergeEvidence(files, choices)
-  const clients = await Promise.all(values.dependencies.map((file) => readClient(file, choices)))
-  execution.signal.throwIfAborted()
-  const risks = findRisks(evidence.verdicts, clients, choices)
-  const targets = evidence.targets ?? []
-  const report = describeRisks({
-    risks,
-    assumptions: choices.assumptions,
-    targets,
-    commands: clients.map(({ command }) => command),
-    warnings: [
-      ...warnOfSeveral(targets),
-      ...clients
-        .filter(({ baseline }) => !baseline.steady)
-        .map(({ command }) => `${shorten(command.join(' '))} does not do the same each time, so less is known of it.`),
-      ...(evidence.verdicts.filter(({ verdict }) => verdict === 'alternative').length > 1 ? [TOGETHER] : []),
-    ],
-    ...execution.times,
-  })
-  if (values.json) terminal.print(JSON.stringify(report.json, undefined, 2))
-  else for (const line of writeRiskTable(risks, terminal.screen.size?.columns ?? USUAL_COLUMNS)) terminal.print(line)
-  return execution.deliver(report, values.report)
+/** The overlay with which the stand-in behaves like an alternative. @throws UsageError if there is none of this number */
+function describeOverlay(assumption: Assumption, number: string, source: Json): Json {
+  const { id, alternatives, reason } = assumption
+  const { length } = alternatives
+  if (length === 0) throw new UsageError(`assumptions overlay ${id}: has no alternative. ${reason}`)
+  const alternative = /^\d+$/.test(number) ? alternatives[Number(number) - 1] : undefined
+  if (alternative === undefined) {
+    const right = length === 1 ? '1, its only alternative' : `one of its ${length} alternatives, from 1`
+    throw new UsageError(`assumptions overlay ${id} ${shorten(number)}: must be ${right}`)
+  }
+  const { actions } = overlayFor(assumption, alternative, source)
+  return { overlay: '1.0.0', info: { title: `${id}, alternative ${number}`, version: '1.0.0' }, actions }
 }
 
-/** The width of the output if it goes to a file or a pipe. */
-const USUAL_COLUMNS = 120
-const TOGETHER =
-  'vary tries each alternative alone, and the service has chosen several. Run the client with all of them: calibrate writes their overlay for run --overlay.'
+/** The most characters of our choice in a line of the list. */
+const SHOWN = 50
 
-/** @throws EvidenceError if the file is not a report of `vary`, or is a report about another contract */
-async function readClient(file: string, choices: Choices): Promise<Dependencies> {
-  const client = await readDependencies(file)
-  const foreign = findForeignIn(client, choices)
-  if (foreign === undefined) return client
-  const remedy = 'Run vary with the same overlays, and this version of the program.'
-  throw new EvidenceError(file, '', `This is about another contract. ${foreign} ${remedy}`)
+/** One line for each. */
+function writeList(all: readonly Assumption[]): string {
+  const rows = [
+    ['assumption', 'others', 'seen', 'our choice'],
+    ...all.map((each) => [each.id, `${each.alternatives.length}`, wordObservability(each), wordChoice(each)]),
+  ]
+  const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  const lines = rows.map((row) => row.map((text, column) => text.padEnd(widths[column] ?? 0)).join('  '))
+  return `${lines.join('\n')}\n\n${EXPLANATION}`
 }
 
+const EXPLANATION = `others: how many alternatives there are. seen: whether traffic of a service can show its choice.
+dmarc-understudy assumptions ID says more of one; assumptions overlay ID [N] prints the overlay of alternative N.`
+
+function wordObservability(assumption: Assumption): string {
+  const { observable, except } = observabilityOf(assumption)
+  return !observable ? 'no' : except === undefined ? 'yes' : 'partly'
+}
+
+/** `addition`, `status 400`; without an alternative, the reason. */
+function wordChoice({ choice, alternatives, reason = '' }: Assumption): string {
+  return shorten(alternatives.length === 0 ? reason : wordValue(choice['value'] ?? choice), SHOWN)
+}
+
+/** The values and their names, without what only points to another place. */
+function wordValue(value: unknown): string {
+  if (!isObject(value) && !Array.isArray(value)) return `${value ?? ''}`
+  return Object.entries(value)
+    .filter(([name, each]) => each !== null && name !== '$ref')
+    .map(([name, each]) => (Array.isArray(value) ? wordValue(each) : `${name} ${wordValue(each)}`.trim()))
+    .join(', ')
+}
+
+/** Everything about one. */
 function describe(assumption: Assumption): string {
   const { id, place, spec, choice, alternatives, open, reason } = assumption
   const rows = [
@@ -163,7 +117,7 @@ function describe(assumption: Assumption): string {
       ? [`  observable   ${describeObservability(observabilityOf(assumption))}`]
       : [`  no other     ${reason}`]),
   ]
-  return `${id}\n${rows.join('\n')}\n`
+  return `${id}\n${rows.join('\n')}`
 }
 
 /** `the codes invalid_domain, not_monitored; any content of a success` */

@@ -6,7 +6,7 @@ import { loadContract } from '../contract/contract.ts'
 import { readOverlays } from '../contract/overlay.ts'
 import { calibrate as makeOverlay, readCalibration } from '../evidence/calibration.ts'
 import { describeCalibration } from '../evidence/calibration-report.ts'
-import { describeEvidence, type EvidenceContent, mergeEvidence, readEvidence } from '../evidence/evidence-file.ts'
+import { describeEvidence, type Evidence, joinEvidence, readEvidence } from '../evidence/evidence-file.ts'
 import { shorten } from '../ground/show.ts'
 import { writeTarget } from '../reports/targets.ts'
 import { fileName, fileNames, type Options, optIn, PREFIX, secret, type Values, variableFor } from '../start/option.ts'
@@ -71,9 +71,9 @@ export const calibrate: Command = {
     const asked = values.apiKey === undefined ? undefined : await askService(values, choices, terminal)
     if (asked !== undefined && asked.evidence === undefined) return asked.code
     return execute('calibrate', terminal, async (execution) => {
-      const files: { file: string; evidence: EvidenceContent }[] = []
-      for (const file of values.evidence) files.push({ file, evidence: await readEvidence(file, choices) })
-      if (asked?.evidence !== undefined) files.push({ file: values.baseUrl ?? '', evidence: asked.evidence })
+      const all: Evidence[] = []
+      for (const file of values.evidence) all.push(await readEvidence(file, choices))
+      if (asked?.evidence !== undefined) all.push(asked.evidence)
       const warnings: string[] = []
       if (recordings.length > 0) {
         const seen = await judgeRecordings(recordings, { choices, ...values }, execution)
@@ -86,10 +86,10 @@ export const calibrate: Command = {
           secrets: seen.secrets,
         } as const
         terminal.learn(seen.secrets)
-        files.push({ file: recordings[0] ?? '', evidence: describeEvidence(seen.conclusion, origin) })
+        all.push(describeEvidence(seen.conclusion, origin))
         warnings.push(...seen.failures, ...seen.warnings)
       }
-      const evidence = mergeEvidence(files, choices)
+      const evidence = all.reduce(joinEvidence)
       warnings.push(...warnOfSeveral(evidence.targets))
       const calibration = await makeOverlay(evidence, choices)
       // Compiles the contract with the overlay like `serve`, because alternatives may contradict each other.
@@ -159,7 +159,7 @@ async function askService(
   { baseUrl: service = '', apiKey = '', allowWrites, wait, overlays }: Values<typeof OPTIONS>,
   choices: Choices,
   terminal: DiscreetTerminal,
-): Promise<{ code: number; evidence: EvidenceContent | undefined }> {
+): Promise<{ code: number; evidence: Evidence | undefined }> {
   const folder = await mkdtemp(`${tmpdir()}/understudy-`)
   const file = `${folder}/evidence.json`
   // These variables must not apply to verify. If they did, verify would write its reports to the same names.

@@ -66,9 +66,9 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('./fixture.ts')).fixture,
   },
   assumptions: {
-    usage: 'assumptions [options] | assumptions overlay ID [N]',
+    usage: 'assumptions [options] [ID] | assumptions overlay ID [N]',
     summary:
-      'List what the specification leaves open and what is chosen, or print the overlay that chooses alternative N (default: 1) of ID.',
+      'List what the specification leaves open and what is chosen, say more of ID, or print the overlay that chooses alternative N (default: 1) of ID.',
     load: async () => (await import('./assumptions.ts')).assumptions,
   },
   mcp: {

@@ -16,7 +16,7 @@ const PAIR = /^([A-Za-z_][\w-]*)(?:=|:\s*)(?:(?:bearer|basic)\s+)?(\S+)$/i
 const ASSIGNED = /(?<![\w-])([A-Z][A-Z0-9_]*)=(?:"([^"$`]+)"|'([^']+)'|([^\s"'`$&;|()]+))/g
 const WITH_SCHEME = /\b(?:bearer|basic)\s+([\w.~+/=-]+)/gi
 /** User and password of a URL. The last `@` before the path ends them. */
-const USER = /[a-z][a-z0-9+.-]*:\/\/([^\s/?#'"]+)@/gi
+const USER = /[a-z][a-z0-9+.-]{0,30}:\/\/([^\s/?#'"]+)@/gi
 /** A value with a placeholder, such as `{apiKey}`, holds a secret only if the rest is longer than an ordinary word. */
 const PLACEHOLDER = /\{\w+\}/
 

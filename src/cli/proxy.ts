@@ -1,6 +1,4 @@
 import { once } from 'node:events'
-import { networkInterfaces } from 'node:os'
-import type { Conclusion } from '../conformance/investigation.ts'
 import type { Choices } from '../contract/choices.ts'
 import { readLines } from '../contract/lines.ts'
 import { AnswerCounts } from '../evidence/answers.ts'
@@ -12,9 +10,9 @@ import { printable, shorten } from '../ground/show.ts'
 import { clearInterval, setInterval } from '../ground/timers.ts'
 import { isLoopback } from '../http/hosts.ts'
 import { isCounted, isFailure, type JudgedDifference, partyOf } from '../judge/finding.ts'
-import { type ExchangeJudge, NOTHING_FOUND, openJudge } from '../proxy/judge.ts'
+import { type Conclusion, Judge } from '../judge/judge.ts'
 import { listUnjudged, type RunningProxy, startProxy } from '../proxy/proxy.ts'
-import { type ProxyTarget, targetAt } from '../proxy/target.ts'
+import { isOwnAddress, type ProxyTarget, probeTarget, targetAt } from '../proxy/target.ts'
 import type { Report } from '../reports/report.ts'
 import { fileName, type Options, optIn } from '../start/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
@@ -44,7 +42,7 @@ export const OPTIONS = {
   insecure: optIn('Trust any certificate of the service.'),
   record: {
     kind: fileName,
-    help: 'Record the traffic in a HAR 1.2 file, without keys. The file is complete at every moment.',
+    help: 'Record the traffic in a HAR 1.2 file, without keys. The file is complete after each exchange.',
   },
   failOnViolation: optIn('End with 1 if the result is FAILED: something was done wrong, or not everything was judged.'),
   failOn: FAIL_ON_OPTION,
@@ -74,6 +72,8 @@ export const OPTIONS = {
 export const SHOWN_LIVE = 30
 /** How long the judging at the end may take, in milliseconds. */
 export const JUDGING_PATIENCE = 30_000
+/** In milliseconds: how long the start waits for a connection to the service. */
+const PROBE_PATIENCE = 3_000
 /** In milliseconds: how often the end of the judging shows its progress. */
 const PROGRESS = 200
 
@@ -88,19 +88,20 @@ export const proxy: Command = {
       throw new UsageError(`${sources.host}: others can reach this address, so give --admin-token TOKEN or --no-admin`)
     }
     const review = await openReview('proxy', reading, [{ source: sources.record, file: values.record }])
-    const { choices, overlays } = review
+    const { choices } = review
     const target = await readTargetOption(reading, choices)
-    refuseLoop(target, reading)
+    if (await isOwnAddress(target, values.host, values.port)) {
+      throw new UsageError(`${sources.target}: is the proxy itself; give another --port`)
+    }
     const ready = values.readyFile === undefined ? undefined : new ReadyFile(values.readyFile, sources.readyFile)
     const recording = await openRecording(values.record, sources.record)
-    let judge: ExchangeJudge | undefined
     const work = async (execution: Execution) => {
-      judge = await openJudge({ choices, overlays, isSoleWriter: values.soleWriter })
+      const judge = await Judge.begin({ choices, isSoleWriter: values.soleWriter })
       const answers = new AnswerCounts(choices.contract)
       const session = { reading, review, target, execution, answers, recording, judge }
       const running = await withNamedOptions(sources, () => start(session))
       try {
-        await checkService(running, session)
+        await checkService(session)
         ready?.write(running)
         terminal.print(greeting(running, session))
         if (!execution.signal.aborted) await once(execution.signal, 'abort')
@@ -110,13 +111,7 @@ export const proxy: Command = {
         await recording?.close()
       }
       const unjudged = listUnjudged(running.witness.sightings)
-      const conclusion = await judge.conclude().catch(({ message }: Error) => {
-        const [reason] = message.split('\n')
-        unjudged.push(
-          `The judge has ended with all that it has found, because this program has made a mistake: ${reason}.`,
-        )
-        return NOTHING_FOUND
-      })
+      const conclusion = judge.conclude()
       const report = await describe(running, session, conclusion, unjudged)
       const { secrets } = running.witness.keys
       const isWhole = unjudged.length === 0
@@ -128,7 +123,6 @@ export const proxy: Command = {
     } finally {
       ready?.remove()
       await recording?.close()
-      await judge?.close()
     }
   },
 }
@@ -139,7 +133,7 @@ interface ProxySession {
   target: ProxyTarget
   execution: Execution
   answers: AnswerCounts
-  judge: ExchangeJudge
+  judge: Judge
   recording: HarWriter | undefined
 }
 
@@ -169,20 +163,6 @@ async function readTargetOption(
     if (!ca.includes('-----BEGIN CERTIFICATE-----')) throw fail('The file has no certificate.')
   }
   return targetAt(values.target, contract.basePath, { ca, insecure: values.insecure })
-}
-
-/** @throws UsageError if the target is the proxy itself */
-function refuseLoop(target: ProxyTarget, { values, sources }: ProxySession['reading']): void {
-  if (values.port === 0 || target.port !== values.port) return
-  const isHere = isLoopback(target.host) ? isLoopback(values.host) || isAny(values.host) : target.host === values.host
-  const own = isAny(values.host)
-    ? Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === target.host))
-    : false
-  if (isHere || own) throw new UsageError(`${sources.target}: is the proxy itself; give another --port`)
-}
-
-function isAny(host: string): boolean {
-  return host === '0.0.0.0' || host === '::'
 }
 
 /** @throws UsageError */
@@ -235,15 +215,11 @@ function describeLive(finding: JudgedDifference): string {
 }
 
 /** Warns about what does not work yet. @throws UsageError, StartError for problems that the user must fix */
-async function checkService(running: RunningProxy, { reading, execution }: ProxySession): Promise<void> {
-  const probe = await running.probe()
-  if (probe.kind === 'wrong') {
-    if (probe.usage) throw new UsageError(`${reading.sources.target}: ${probe.reason}`)
-    throw new StartError(probe.reason)
-  }
-  if (probe.kind === 'silent') {
-    execution.say(`${probe.reason} The proxy waits for it: until then, connections are closed.`)
-  }
+async function checkService({ target, reading, execution }: ProxySession): Promise<void> {
+  const failure = await probeTarget(target, PROBE_PATIENCE)
+  if (failure?.isLasting && failure.isUsage) throw new UsageError(`${reading.sources.target}: ${failure.text}`)
+  if (failure?.isLasting) throw new StartError(failure.text)
+  if (failure !== undefined) execution.say(`${failure.text} The proxy waits for it: until then, its clients get 502.`)
 }
 
 function greeting({ baseUrl, adminUrl }: RunningProxy, { target, reading: { values } }: ProxySession): string {
@@ -290,16 +266,16 @@ async function describe(
     lineOf: await readLines(),
   })
   // If this program could not judge an exchange, that is its own failure.
-  if (sightings.failures > 0 || conclusion === NOTHING_FOUND) return { ...report, exitCode: 3 }
+  if (sightings.failures > 0) return { ...report, exitCode: 3 }
   return values.failOnViolation ? report : { ...report, exitCode: 0 }
 }
 
 /** Warnings about the traffic itself, apart from the findings about the service. */
 function warningsOf(
-  { witness: { sightings }, refused, failed, malformed }: RunningProxy,
+  { witness: { sightings }, troubles: { refused, failed, unpassed } }: RunningProxy,
   recording: HarWriter | undefined,
 ): string[] {
-  const { exchanges, foreign, unanswered, redirects, refusedByQuota, html, late } = sightings
+  const { exchanges, foreign, unanswered, redirects, refusedByQuota, html } = sightings
   const dropped = recording?.dropped ?? 0
   const was = (count: number) => (count === 1 ? 'was' : 'were')
   const is = (count: number) => (count === 1 ? 'is' : 'are')
@@ -309,12 +285,7 @@ function warningsOf(
       'request',
       `to paths that are not below the base URL of the service ${was(foreign)} passed on and not judged.`,
     ],
-    [
-      late,
-      'change',
-      `${was(late)} answered much later than requests that began after it, so what was known of the accounts was forgotten.`,
-    ],
-    [malformed, 'message', `${was(malformed)} not valid HTTP/1.1, and not passed on.`],
+    [unpassed, 'message', `${was(unpassed)} malformed or not for the service, and not passed on.`],
     [failed, 'connection', `to the service could not be made or ${was(failed)} broken off.`],
     [unanswered, 'request', 'got no whole response.'],
     [redirects, 'response', 'led elsewhere (3xx), where the proxy does not see what a client does.'],

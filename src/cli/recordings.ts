@@ -1,10 +1,12 @@
 import { realpath } from 'node:fs/promises'
-import { type Conclusion, Investigation } from '../conformance/investigation.ts'
 import type { Choices } from '../contract/choices.ts'
 import { AnswerCounts } from '../evidence/answers.ts'
-import { HarRecording, type RecordingCounts } from '../exchanges/har/reader.ts'
+import type { RecordingCounts } from '../exchanges/har/finder.ts'
+import { HarRecording } from '../exchanges/har/reader.ts'
 import { HarError } from '../exchanges/har/service.ts'
 import { shorten } from '../ground/show.ts'
+import { Turns } from '../ground/turns.ts'
+import { type Conclusion, Judge } from '../judge/judge.ts'
 import { optIn } from '../start/option.ts'
 import { UsageError } from './errors.ts'
 import { type Execution, Interrupted } from './execution.ts'
@@ -43,34 +45,29 @@ export async function judgeRecordings(
   execution: Execution,
 ): Promise<RecordedTraffic> {
   const { signal } = execution
-  let recording: HarRecording | undefined
   try {
-    recording = await HarRecording.open(files, {
-      contract: choices.contract,
-      baseUrl,
-      signal,
-      onProgress: (read, total) => execution.show(`${percent(read, total)} of the recordings read`),
-    })
+    const recording = await HarRecording.open(files, { contract: choices.contract, baseUrl, signal })
     const { size, secrets, baseUrl: target } = recording
     execution.show(`0 of ${size} exchanges judged`)
-    const investigation = await Investigation.begin({ choices, isSoleWriter: soleWriter })
+    const judge = await Judge.begin({ choices, isSoleWriter: soleWriter })
     const answers = new AnswerCounts(choices.contract)
+    const turns = new Turns()
     let done = 0
     try {
-      for await (const { exchange, isAfterGap } of recording.exchanges()) {
-        if (isAfterGap) investigation.forget()
+      for (const { exchange, isAfterGap } of recording.exchanges()) {
+        if (isAfterGap) judge.forget()
         answers.note(exchange)
-        await investigation.take(exchange)
+        judge.take(exchange)
+        // A signal arrives only in between.
+        if (turns.isOver()) await turns.next()
         execution.show(`${++done} of ${size} exchanges judged`)
       }
     } catch (error) {
       if (!(error instanceof Interrupted)) throw error
     }
-    return { conclusion: investigation.conclude(), answers, target, secrets, ...describe(recording, signal.aborted) }
+    return { conclusion: judge.conclude(), answers, target, secrets, ...describe(recording, signal.aborted) }
   } catch (error) {
     throw error instanceof HarError ? new UsageError(`${execution.name}: ${error.message}`) : error
-  } finally {
-    await recording?.close()
   }
 }
 
@@ -111,9 +108,6 @@ const ASIDES = {
   elsewhere: 'to other addresses',
   preflight: 'of a browser that asked whether a page may call the service',
   cache: 'answered by the cache of a browser',
-  fulfilled: 'answered by a test itself',
+  fulfilled: 'answered by a test, a tool or a service worker itself',
+  repeated: 'recorded a second time',
 } as const satisfies Partial<Record<keyof RecordingCounts, string>>
-
-function percent(read: number, total: number): string {
-  return `${total === 0 ? 100 : Math.floor((100 * read) / total)} %`
-}

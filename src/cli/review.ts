@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
-import type { Conclusion } from '../conformance/investigation.ts'
 import { type Choices, readChoices } from '../contract/choices.ts'
-import { type Overlay, readOverlays } from '../contract/overlay.ts'
+import { readOverlays } from '../contract/overlay.ts'
 import type { AnswerCounts } from '../evidence/answers.ts'
 import {
   type AppliedBaseline,
@@ -15,6 +14,7 @@ import { writeEvidence } from '../evidence/evidence-file.ts'
 import { EvidenceError } from '../evidence/evidence-input.ts'
 import { systemClock } from '../ground/clock.ts'
 import { FAIL_ON, type JudgedDifference } from '../judge/finding.ts'
+import type { Conclusion } from '../judge/judge.ts'
 import type { Report } from '../reports/report.ts'
 import { fileName, type Options, oneOf, optIn } from '../start/option.ts'
 import { UsageError } from './errors.ts'
@@ -28,7 +28,7 @@ export const REVIEW_OPTIONS = {
   overlays: SERVICE_OVERLAYS,
   evidence: {
     kind: fileName,
-    help: 'Write the results to FILE at the end, for calibrate and assumptions. It holds no key.',
+    help: 'Write the results to FILE at the end, for calibrate. It holds no key.',
   },
   baseline: {
     kind: fileName,
@@ -64,7 +64,6 @@ interface Found {
 /** How a service is judged, and what that leaves. */
 export interface Review {
   choices: Choices
-  overlays: readonly Overlay[]
   /** Separates the accepted findings from the others, which count; `undefined` if there is no baseline. */
   apply<Given extends Pick<JudgedDifference, 'id'>>(
     findings: readonly Given[],
@@ -92,12 +91,10 @@ export async function openReview(
   ])
   const isNew = file === undefined || (isUpdated && !existsSync(file))
   const baseline = isNew ? { findings: [] } : await readBaseline(file)
-  const overlays = await readOverlays(values.overlays)
-  const choices = await readChoices(overlays)
+  const choices = await readChoices(await readOverlays(values.overlays))
 
   return {
     choices,
-    overlays,
     apply: (findings, { looked }) =>
       file === undefined ? undefined : applyBaseline(findings, looked, baseline, dayOf(systemClock())),
     async finish({ conclusion, answers, report, findings, isWhole, target, secrets }, execution) {

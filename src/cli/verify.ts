@@ -1,11 +1,14 @@
+import { rmSync } from 'node:fs'
 import type { Contract } from '../contract/contract.ts'
 import { LIMITS } from '../domain/limits.ts'
 import { AnswerCounts } from '../evidence/answers.ts'
+import { systemClock } from '../ground/clock.ts'
 import { hashKey, nameInstance } from '../ground/secrets.ts'
 import { quoteWord } from '../ground/shell-word.ts'
 import { shorten, show } from '../ground/show.ts'
 import { pause } from '../ground/timers.ts'
 import { isLoopback } from '../http/hosts.ts'
+import { Judge } from '../judge/judge.ts'
 import {
   fileName,
   type OptionKind,
@@ -19,17 +22,16 @@ import {
   type Values,
   wholeNumber,
 } from '../start/option.ts'
-import type { VerifyProgress } from '../verify/asking.ts'
-import { assess, concernsService } from '../verify/assessment.ts'
 import type { Reserve } from '../verify/budget.ts'
+import { assess, concernsService } from '../verify/checks.ts'
+import { describeRest } from '../verify/cleanup.ts'
 import { Client, ConnectionError } from '../verify/client.ts'
-import { foresee } from '../verify/foresight.ts'
 import { Holdings, markOf } from '../verify/holdings.ts'
-import { digestOf, Ledger, type LedgerContent, LedgerError, type LedgerHead } from '../verify/ledger.ts'
+import { digestOf, Ledger, type LedgerContent, LedgerError, readLedger } from '../verify/ledger.ts'
 import { describePlan, planProbes } from '../verify/plan.ts'
 import { describeRefusal, describeVerify } from '../verify/report.ts'
-import { inWords, TargetError } from '../verify/target-check.ts'
-import * as verification from '../verify/verification.ts'
+import * as running from '../verify/run.ts'
+import { inWords, TargetError } from '../verify/target.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
 import { type Execution, execute } from './execution.ts'
@@ -103,11 +105,6 @@ const OPTIONS = {
     help: 'The file in which the run notes each item before it creates it. It is removed when nothing is left to do.',
     defaultText: 'understudy-verify-RUN.json in the working folder',
   },
-  resume: {
-    kind: text,
-    placeholder: 'LEDGER',
-    help: 'Continue the run of this ledger with what was not asked yet.',
-  },
   sweep: {
     kind: text,
     placeholder: 'LEDGER',
@@ -125,18 +122,19 @@ export const verify: Command = {
     const reading = readOptions(OPTIONS, args, terminal.environment)
     const { values, sources } = reading
     refuseOperands('verify', reading.positionals)
-    refuseContradictions(reading)
+    if (values.readOnly && values.allowWrites)
+      throw new UsageError('--read-only: contradicts --allow-writes; give one of them')
+    if (values.sweep !== undefined && values.ledger !== undefined)
+      throw new UsageError(`${sources.ledger}: contradicts --sweep, which names the ledger`)
     const review = await openReview('verify', reading, [
-      { source: sources.resume, file: values.resume, isRead: true },
       { source: sources.sweep, file: values.sweep, isRead: true },
       { source: sources.ledger, file: values.ledger },
     ])
     const reserve = readReserve(reading, review.choices.contract)
     if (values.showPlan) {
-      const { contract } = review.choices
       const writes = mayWrite(values)
-      const plan = planProbes(await foresee(review.choices), contract, { ...values, writes })
-      for (const line of describePlan(plan, contract, { writes, reserve })) terminal.print(line)
+      const plan = planProbes({ ...values, writes })
+      for (const line of describePlan(plan, review.choices.contract, { writes, reserve })) terminal.print(line)
       return 0
     }
     const { baseUrl: written, apiKey } = values
@@ -158,24 +156,9 @@ export const verify: Command = {
         if (values.sweep !== undefined) return execution.say(`verify: ${reason}`, exitCode)
         const report = describeRefusal(target, reason, { ...execution.times, exitCode })
         return execution.refuse(report, values.report)
-      } finally {
-        client.close()
       }
     })
   },
-}
-
-function refuseContradictions({ values, sources }: VerifyReading): void {
-  if (values.readOnly && values.allowWrites)
-    throw new UsageError('--read-only: contradicts --allow-writes; give one of them')
-  if (values.resume !== undefined && values.sweep !== undefined) {
-    throw new UsageError(`${sources.resume}: contradicts --sweep; a run is either continued or undone`)
-  }
-  for (const name of ['resume', 'sweep'] as const) {
-    if (values[name] !== undefined && values.ledger !== undefined) {
-      throw new UsageError(`${sources.ledger}: contradicts --${name}, which names the ledger`)
-    }
-  }
 }
 
 /** @throws UsageError for a path without a quota */
@@ -211,12 +194,9 @@ async function verifyTarget(session: VerifySession): Promise<number> {
   const { reading, review, target, apiKey, execution } = session
   const { minReached } = reading.values
   const { choices } = review
-  const opened = openLedger(session)
-  const { ledger } = opened
-  const sweepLine = commandLine(target, 'sweep', ledger)
-  // A sweep always may remove things.
-  const permission = reading.values.allowWrites ? ' --allow-writes' : ''
-  const result = await askTarget(session, opened, sweepLine)
+  const { ledger, run } = createLedger(session)
+  const sweepLine = commandLine(target, ledger.path)
+  const result = await askTarget(session, { ledger, run, sweepLine })
   const { conclusion, cleanup, ended } = result
   const answers = new AnswerCounts(choices.contract)
   for (const { exchange } of result.exchanges) answers.note(exchange)
@@ -224,16 +204,14 @@ async function verifyTarget(session: VerifySession): Promise<number> {
   const accepted = new Set(review.apply(findings, answers)?.accepted.map(({ finding }) => finding.id))
   const isAccepted = ({ id }: { id: string }) => accepted.has(id)
   const assessment = assess({ result, choices, target, isAccepted, minReached })
-  const isOpen = result.probes.some(({ state }) => state !== 'asked') && ended !== undefined
-  const keeps = isOpen || !cleanup.restored
-  if (keeps) ledger.close()
-  else ledger.remove()
+  if (cleanup.restored) ledger.remove()
+  else ledger.close()
   const { interruptedWith, ...times } = execution.times
+  const isBroken = ended?.kind === 'connection' || ended?.kind === 'ledger'
   const report = describeVerify({
     ...{ target, result, assessment, choices, minReached, ...times },
-    resume: keeps ? commandLine(target, 'resume', ledger) + permission : undefined,
     sweep: cleanup.restored ? undefined : sweepLine,
-    exitCode: ended === 'interrupted' ? interruptedWith : ended === 'connection' || ended === 'ledger' ? 3 : undefined,
+    exitCode: ended?.kind === 'interrupted' ? interruptedWith : isBroken ? 3 : undefined,
   })
   const isWhole = ended === undefined
   return review.finish({ conclusion, answers, report, findings, isWhole, target, secrets: [apiKey] }, execution)
@@ -242,63 +220,63 @@ async function verifyTarget(session: VerifySession): Promise<number> {
 /** Asks the service everything, and shows the progress. `sweepLine` is the command that cleans up afterwards. */
 async function askTarget(
   { reading, review, reserve, apiKey, client, execution }: VerifySession,
-  { ledger, earlier, run, suffix: ending, writes }: ReturnType<typeof openLedger>,
-  sweepLine: string,
-): Promise<verification.VerifyResult> {
-  const { exhaust, soleWriter, wait: waits } = reading.values
+  { ledger, run, sweepLine }: { ledger: Ledger; run: string; sweepLine: string },
+): Promise<running.VerifyResult> {
+  const { values } = reading
+  const { exhaust, soleWriter: isSoleWriter, domainSuffix, wait: waits } = values
+  const { choices } = review
+  const { contract } = choices
   const { signal } = execution
+  const writes = mayWrite(values)
+  const holdings = new Holdings(markOf(run))
+  const isOwnName = (name: string) => name.toLowerCase().includes(holdings.mark)
   let shown = ''
-  /** A long wait repeats the same text, and a log needs it only once. */
-  function show(text: string): void {
-    if (text !== shown) execution.show(text)
-    shown = text
-  }
   signal.addEventListener('abort', () => {
     execution.say(`verify: restores the account; another signal ends it at once, then ${sweepLine}`)
   })
-  const holdings = earlier === undefined ? new Holdings(markOf(run)) : Holdings.of(earlier)
   execution.lastWords = () => describeStop(holdings, sweepLine)
-  const running = verification.verify({
-    ...{ choices: review.choices, client, apiKey, holdings, ledger, earlier, suffix: ending, writes },
-    ...{ exhaust, soleWriter, reserve, waits, sleep, signal },
-    onProgress: (told) => show(describeProgress(told, waits)),
-    onRehearsal: (done, all) => show(`rehearses its questions under each choice: ${done} of ${all}`),
+  const asking = running.verify({
+    ...{ client, contract, apiKey, holdings, ledger, reserve, waits, sleep, signal, writes },
+    clock: systemClock,
+    plan: planProbes({ writes, exhaust }),
+    suffix: domainSuffix,
+    beginJudge: () => Judge.begin({ choices, isOwnName, isSoleWriter }),
+    onProgress(progress) {
+      const text = describeProgress(progress)
+      // A long wait repeats the same text, and a log needs it only once.
+      if (text !== shown) execution.show(text)
+      shown = text
+    },
   })
-  return running.catch((error: unknown) => {
-    // The run creates nothing without an intent, and an earlier run has asked something.
+  return asking.catch((error: unknown) => {
+    // The run creates nothing without an intent.
     if (holdings.hasIntents) execution.say(`verify: to clean up: ${sweepLine}`)
-    else if (earlier === undefined) ledger.remove()
+    else ledger.remove()
     throw error
   })
 }
 
 async function sweepTarget(session: VerifySession, path: string): Promise<number> {
-  const { reading, review, reserve, apiKey, client, execution, target } = session
-  const { wait: waits } = reading.values
-  const { ledger, content } = useLedger(session, path)
-  const { contract } = review.choices
+  const { reading, review, execution, target } = session
+  const content = await openLedger(session, path)
   const holdings = Holdings.of(content)
-  execution.lastWords = () => describeStop(holdings, commandLine(target, 'sweep', ledger))
-  const cleanup = await verification.sweep({
-    ...{ client, contract, apiKey, ledger, holdings, reserve, waits, sleep, signal: execution.signal },
-  })
-  const { removed, left, restored, changes, reason } = cleanup
+  const { signal } = execution
+  execution.lastWords = () => describeStop(holdings, commandLine(target, path))
+  const { contract } = review.choices
+  const { wait: waits } = reading.values
+  // What is swept up creates nothing.
+  const ledger = { write: () => {} }
+  const terms = { contract, ledger, holdings, waits, sleep, signal, clock: systemClock }
+  const cleanup = await running.sweep({ ...session, ...terms })
+  const { removed, restored, changes } = cleanup
   const did = `verify: removed ${removed.domains} domains and ${removed.groups} groups of the run ${content.head.run}`
-  if (restored) {
-    ledger.remove()
-    const others =
-      changes.length === 0 ? '' : ` Others have changed it meanwhile: ${shorten(changes.join('; '), 1_000)}.`
-    return execution.say(`${did}; the account is as before.${others}`, 0)
+  if (!restored) {
+    execution.say(`${did}; it is not shown that the account is as before: ${shorten(describeRest(cleanup), 2_000)}`)
+    return execution.say(`verify: to try again: ${commandLine(target, path)}`, 1)
   }
-  ledger.close()
-  const remains = [...left.domains, ...left.groups.map((id) => `group ${id}`)]
-  const parts = [
-    reason ?? 'the reason is not known',
-    ...(remains.length > 0 ? [`still there: ${remains.join(', ')}`] : []),
-    ...changes,
-  ]
-  execution.say(`${did}; it is not shown that the account is as before: ${shorten(parts.join('; '), 2_000)}`)
-  return execution.say(`verify: to try again: ${commandLine(target, 'sweep', ledger)}`, 1)
+  rmSync(path, { force: true })
+  const others = changes.length === 0 ? '' : ` Others have changed it meanwhile: ${shorten(changes.join('; '), 1_000)}.`
+  return execution.say(`${did}; the account is as before.${others}`, 0)
 }
 
 /** What the run has in the account when a second signal ends it, as far as the answers have shown. */
@@ -309,70 +287,50 @@ function describeStop({ domains, groups, unknown }: Holdings, sweepLine: string)
   return `verify: ended at once; still there: ${still}${more}; to clean up: ${sweepLine}`
 }
 
-/** Opens the ledger of a new run, or of the run that continues. @throws UsageError */
-function openLedger(
-  session: VerifySession,
-): Pick<LedgerHead, 'run' | 'suffix' | 'writes'> & { ledger: Ledger; earlier: LedgerContent | undefined } {
-  const { reading, target, apiKey } = session
+/** @throws UsageError */
+function createLedger({ reading, target, apiKey }: VerifySession): { ledger: Ledger; run: string } {
   const { values, sources } = reading
-  const writes = mayWrite(values)
-  if (values.resume !== undefined) {
-    const { ledger, content } = useLedger(session, values.resume)
-    return { ...content.head, ledger, earlier: content, writes: content.head.writes && writes }
-  }
   const run = hashKey(nameInstance()).slice(0, 8)
   const path = values.ledger ?? `understudy-verify-${run}.json`
-  const head = { run, target, digest: digestOf(target, apiKey), suffix: values.domainSuffix, writes }
   try {
-    return { ...head, ledger: Ledger.create(path, head), earlier: undefined }
+    return { run, ledger: new Ledger(path, { run, target, digest: digestOf(target, apiKey) }) }
   } catch (error) {
     if (!(error instanceof LedgerError)) throw error
     throw new UsageError(`${values.ledger === undefined ? `--ledger ${path}` : sources.ledger}: ${error.message}`)
   }
 }
 
-/** Opens the ledger of an earlier run. @throws UsageError if its target or its account is a different one */
-function useLedger(
-  { reading, target, apiKey }: VerifySession,
-  path: string,
-): { ledger: Ledger; content: LedgerContent } {
-  const source = reading.values.resume === undefined ? reading.sources.sweep : reading.sources.resume
+/** Reads the ledger of an earlier run. @throws UsageError if its target or its account is a different one */
+async function openLedger({ reading, target, apiKey }: VerifySession, path: string): Promise<LedgerContent> {
   try {
-    const { head } = Ledger.read(path)
-    if (head.digest !== digestOf(target, apiKey)) {
-      const whose = head.target === target ? 'another key' : `another target, ${shorten(head.target)}`
-      throw new LedgerError(`is the ledger of ${whose}`)
-    }
-    return Ledger.continue(path)
+    const content = await readLedger(path)
+    const { head } = content
+    if (head.digest === digestOf(target, apiKey)) return content
+    const whose = head.target === target ? 'another key' : `another target, ${shorten(head.target)}`
+    throw new LedgerError(`is the ledger of ${whose}`)
   } catch (error) {
-    if (error instanceof LedgerError) throw new UsageError(`${source}: ${error.message}`)
+    if (error instanceof LedgerError) throw new UsageError(`${reading.sources.sweep}: ${error.message}`)
     throw error
   }
 }
 
-function commandLine(target: string, option: 'resume' | 'sweep', { path }: Ledger): string {
-  return `dmarc-understudy verify --${option} ${quoteWord(path)} --base-url ${quoteWord(target)} --api-key "$API_KEY"`
+/** The command that removes what the run of this ledger has left. */
+function commandLine(target: string, path: string): string {
+  return `dmarc-understudy verify --sweep ${quoteWord(path)} --base-url ${quoteWord(target)} --api-key "$API_KEY"`
 }
-
-/** The longest delay of a timer in milliseconds. Node.js treats a longer delay as no delay. */
-const LONGEST_PAUSE = 2 ** 31 - 1
 
 /** Also resolves when the signal is aborted. */
 function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return pause(Math.min(milliseconds, LONGEST_PAUSE), undefined, { signal }).catch(() => {})
+  return pause(milliseconds, undefined, { signal }).catch(() => {})
 }
 
-/**
- * The progress of a run in one line, with the most important part first: a terminal may show only 80 columns. `waits`:
- * whether the run waits for quotas, so that it has a remaining time.
- */
-export function describeProgress({ asked, planned, doing, quotas, toGo }: VerifyProgress, waits: boolean): string {
-  const time = waits && toGo > 0 ? `, ${inWords(toGo)} to go` : ''
+/** The progress of a run in one line, with the most important part first: a terminal may show only 80 columns. */
+export function describeProgress({ asked, planned, doing, quotas }: running.VerifyProgress): string {
   const left = quotas.map((quota) => `${quota.path} ${quota.left}`).join(', ')
   const resets = quotas.flatMap(({ resetsIn }) => resetsIn ?? [])
   const reset = resets.length === 0 ? '' : `; reset in ${inWords(Math.min(...resets))}`
   const state = `left: ${left}${reset}`
   // The name of a question is the least informative part; a sentence is the most informative part.
   const parts = doing.includes(' ') ? [doing, state] : [state, doing]
-  return `${asked} of ${planned}${time}; ${parts.join('; ')}`
+  return `${asked} of ${planned}; ${parts.join('; ')}`
 }

@@ -93,7 +93,7 @@ function createOperationCompiler(document: ApiDocument, validators: DocumentVali
       id: operation.operationId,
       method: method.toUpperCase(),
       path,
-      quota: item['x-quota'] as Quota | undefined,
+      quota: quotaOf(item),
       rules: ruleHolders.flatMap((holder) => rulesOf(holder)),
       readsBody: body !== undefined,
       bodyOptional: valueAt(operation, '/requestBody/required') !== true,
@@ -105,6 +105,11 @@ function createOperationCompiler(document: ApiDocument, validators: DocumentVali
       success,
       responses: new Map(compiled.map((response) => [response.status, response])),
     }
+  }
+
+  function quotaOf({ 'x-quota': quota }: Json): Quota | undefined {
+    const grace = Number(valueAt(document.source, '/x-settings/grace/value') ?? 1)
+    return quota === undefined ? undefined : { ...(quota as Omit<Quota, 'grace'>), grace }
   }
 
   function compileOnce(status: string, response: Json, pointer: string): ResponseContract {

@@ -54,7 +54,7 @@ export function assumptionsOf(document: Json, extensions: readonly Extension[]):
  * the overlay of any other assumption.
  */
 export function overlayFor(
-  { id, place }: Assumption,
+  { id, place }: Pick<Assumption, 'id' | 'place'>,
   alternative: Json,
   document: Json,
 ): Overlay & { actions: Json[] } {

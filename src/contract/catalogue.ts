@@ -1,5 +1,5 @@
 import type { Problem, Problems } from '../domain/errors.ts'
-import { isObject, type Json, pointTo, stepsOf, valueAt } from '../ground/json.ts'
+import { isObject, type Json, pointTo, stepsOf } from '../ground/json.ts'
 import { shorten, show } from '../ground/show.ts'
 import { ContractError } from './contract-error.ts'
 
@@ -35,17 +35,16 @@ export class Catalogue {
   readonly #entries: ReadonlyMap<string, CatalogueEntry>
   readonly #ranks: ReadonlyMap<string, number>
 
-  private constructor(entries: ReadonlyMap<string, CatalogueEntry>, first: readonly string[]) {
-    this.codes = [...new Set([...first, ...entries.keys()])]
+  private constructor(entries: ReadonlyMap<string, CatalogueEntry>) {
+    this.codes = [...entries.keys()]
     this.#entries = entries
     this.#ranks = new Map(this.codes.map((code, rank) => [code, rank]))
   }
 
   /** `expected` are the codes that the code can answer with. @throws ContractError for a missing or unknown code. */
   static read(document: Json, expected: readonly string[], file: string): Catalogue {
-    const pointer = '/components/x-errors'
-    const components = isObject(document['components']) ? document['components'] : {}
-    const given = isObject(components['x-errors']) ? components['x-errors'] : {}
+    const pointer = '/x-errors'
+    const given = isObject(document['x-errors']) ? document['x-errors'] : {}
     const entries = new Map<string, CatalogueEntry>()
     for (const [code, entry] of Object.entries(given)) {
       if (code.startsWith('x-')) continue
@@ -61,7 +60,7 @@ export class Catalogue {
     }
     const missing = expected.find((code) => !entries.has(code))
     if (missing) throw new ContractError(file, pointer, `The catalogue needs an entry for the code ${missing}.`)
-    return new Catalogue(entries, foremostCodes(document, entries, file))
+    return new Catalogue(entries)
   }
 
   has(code: string): boolean {
@@ -113,19 +112,6 @@ export class Catalogue {
     if (entry === undefined) throw new Error(`The catalogue has no entry for the code ${code}.`)
     return entry
   }
-}
-
-/** The codes that the settings rank before all others. An invalid value is refused with the other settings. */
-function foremostCodes(document: Json, entries: ReadonlyMap<string, CatalogueEntry>, file: string): string[] {
-  const pointer = '/x-settings/precedence/value'
-  const given = valueAt(document, pointer)
-  const codes = Array.isArray(given) ? given.filter((code) => typeof code === 'string') : []
-  const unknown = codes.findIndex((code) => !entries.has(code))
-  if (unknown >= 0) {
-    const reason = `The code ${codes[unknown]} is not in the catalogue /components/x-errors.`
-    throw new ContractError(file, pointTo(pointer, unknown), reason)
-  }
-  return codes
 }
 
 function statusOf(reason: Reason | undefined, { status, reasons }: CatalogueEntry): number {

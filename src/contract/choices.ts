@@ -1,19 +1,15 @@
 import { camel, type Settings } from '../domain/settings.ts'
 import { type Json, mergePatch } from '../ground/json.ts'
 import { FirstResults } from '../ground/memo.ts'
-import { readPackageFile } from '../ground/package-files.ts'
 import type { Operation } from './api.ts'
 import { type Assumption, assumptionsOf, overlayFor } from './assumptions.ts'
 import type { CodesBySetting } from './codes.ts'
 import { type Contract, compileContract, loadContract } from './contract.ts'
 import { ContractError } from './contract-error.ts'
-import { OWN_DOCUMENT, readSource, shareReferences } from './document.ts'
+import { readSource, shareReferences } from './document.ts'
 import { extensionsOf } from './extensions.ts'
-import { HOSTNAME_SETTINGS } from './hostname.ts'
 import type { Overlay } from './overlay.ts'
-import { findModule, writeModule } from './prepared.ts'
-import { createSharedSource, type Detail, type KeptValidators, keptIn, NONE_KEPT } from './schema-compiler.ts'
-import { writeStandalone } from './standalone.ts'
+import { createSharedSource } from './schema-compiler.ts'
 
 /** A choice other than ours that the specification permits. */
 export interface Alternative {
@@ -36,8 +32,6 @@ export interface Choices {
   ids: readonly string[]
   /** The contract with the overlays of the user, and no alternative. */
   contract: Contract
-  /** Validators of schemas under alternatives that need not be compiled. */
-  kept: KeptValidators
   /**
    * The contract under these alternatives. It is not validated again, so compiling hundreds of them is fast. The
    * contract under a single alternative is compiled once.
@@ -58,33 +52,15 @@ let own: Promise<Choices> | undefined
  * object. So its contracts are compiled once for the process. @throws ContractError
  */
 export function readChoices(overlays: readonly Overlay[]): Promise<Choices> {
-  if (overlays.length > 0) return compareChoices(overlays, NONE_KEPT)
-  own ??= compareChoices([], readKept())
+  if (overlays.length > 0) return compareChoices(overlays)
+  own ??= compareChoices([])
   return own
 }
 
-const ABOUT = 'choices'
-
-function readKept(): KeptValidators {
-  const path = findModule(readPackageFile(OWN_DOCUMENT), ABOUT)
-  return path === undefined ? NONE_KEPT : keptIn(path)
-}
-
-/**
- * Compiles all schemas of the package's document under its alternatives that `use` needs, and stores their validators.
- * So no command has to compile them again, which takes half a second.
- */
-export async function keepValidators(use: (choices: Choices) => Promise<void>): Promise<void> {
-  const schemas: Record<Detail, Map<string, Json>> = { errors: new Map(), validity: new Map() }
-  const note: KeptValidators['note'] = (detail, name, schema) => schemas[detail].set(name, schema)
-  await use(await compareChoices([], { ...NONE_KEPT, note }))
-  await writeModule(readPackageFile(OWN_DOCUMENT), ABOUT, await writeStandalone(schemas))
-}
-
-async function compareChoices(overlays: readonly Overlay[], kept: KeptValidators): Promise<Choices> {
+async function compareChoices(overlays: readonly Overlay[]): Promise<Choices> {
   const contract = await loadContract({ overlays })
   const source = await readSource(overlays)
-  const compilers = createSharedSource(kept)
+  const compilers = createSharedSource()
   const references = shareReferences()
   const operations = new FirstResults<Operation>()
   const compileAnew = (chosen: readonly Alternative[]) =>
@@ -105,7 +81,6 @@ async function compareChoices(overlays: readonly Overlay[], kept: KeptValidators
     assumptions,
     ids: assumptions.map(({ id }) => id),
     contract,
-    kept,
     compile(chosen) {
       const [only] = chosen
       if (only === undefined || chosen.length > 1) return compileAnew(chosen)
@@ -130,8 +105,7 @@ async function compareChoices(overlays: readonly Overlay[], kept: KeptValidators
 function settingsCompiledInto(source: Json): ReadonlySet<string> {
   const declaring = extensionsOf(source).filter(({ key }) => key === 'x-codes-by-setting')
   return new Set([
-    ...HOSTNAME_SETTINGS,
-    ...(['precedence', 'decimals', 'quotaHeaders', 'clientRequestIds'] satisfies (keyof Settings)[]),
+    ...(['internationalNames', 'spelling', 'decimals', 'quotaHeaders', 'grace'] satisfies (keyof Settings)[]),
     ...declaring.flatMap(({ value }) => Object.keys(value as CodesBySetting)).map(camel),
   ])
 }

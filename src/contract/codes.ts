@@ -78,8 +78,10 @@ function settingCodes(document: Json, pointer: string, file: string): string[] {
   })
 }
 
+/** The codes that its responses have, and those of its own, which no schema leads to. */
 function declaredCodes(document: Json, operation: Json): string[] {
-  return Object.values(operation['responses'] as Json).flatMap((response) => codesOf(follow(document, response)))
+  const ofResponses = Object.values(operation['responses'] as Json).flatMap((each) => codesOf(follow(document, each)))
+  return [...ofResponses, ...codesOf(operation)]
 }
 
 /** The responses, with each code under its statuses. A new one is a copy of those that had its codes. Empty ones go. */

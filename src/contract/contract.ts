@@ -2,7 +2,7 @@ import type { Policy, PolicyTags, RecordRules } from '../domain/dmarc.ts'
 import { ERROR_CODES } from '../domain/errors.ts'
 import { type GroupIds, groupIdsOf, type IdFormat } from '../domain/group-ids.ts'
 import { LIMITS } from '../domain/limits.ts'
-import { kebab, type Settings } from '../domain/settings.ts'
+import type { Settings } from '../domain/settings.ts'
 import { rememberWords } from '../ground/chance.ts'
 import { isObject, type Json, valueAt } from '../ground/json.ts'
 import { FirstResults, memoize } from '../ground/memo.ts'
@@ -10,7 +10,7 @@ import type { Api, Operation } from './api.ts'
 import { compileApi } from './api-compiler.ts'
 import { ContractError } from './contract-error.ts'
 import { type DocumentOptions, readDocument, resolveDocument } from './document.ts'
-import { canonicalHostname, HOSTNAME_SETTINGS, type IsPublicSuffix, settingsAgainst } from './hostname.ts'
+import { canonicalHostname } from './hostname.ts'
 import { UUID, compilerFor as usualCompiler } from './schema-compiler.ts'
 import { readSettings } from './settings.ts'
 import { compileShortWriter, compileWriter } from './writer.ts'
@@ -20,8 +20,6 @@ export interface Contract extends Api {
   settings: Settings
   /** The form in which a hostname is stored and compared; `undefined` if the text is no hostname. */
   canonicalHostname(text: string): string | undefined
-  /** The names of the settings that would each accept a text that is no hostname, if only they were different. */
-  settingsAgainst(text: string): string[]
   groupIds: GroupIds
   /** The maximum number of characters in the name of a group. */
   nameLimit: number
@@ -56,19 +54,14 @@ export async function compileContract(
 ): Promise<Contract> {
   const text = await readDocument({ ...options, codes: ERROR_CODES })
   const settings = await readSettings(text)
-  // This is the schema of the service's own ids. A response may have an id of the client.
   const requestId = valueAt(text.source, REQUEST_ID_SCHEMA)
   const document = await resolveDocument(text, settings, options.references)
   // One request looks up the same name several times, and so do later requests. The cached text also replaces the many
   // equal texts that accounts would store.
-  const isPublicSuffix = settings.publicSuffixes === 'refused' ? await loadPublicSuffixes() : undefined
-  const canonical = memoize((name) => canonicalHostname(name, settings, isPublicSuffix), {
-    limit: 20_000,
-    longest: 253,
-  })
+  const { internationalNames, spelling, decimals, grace } = settings
+  const canonical = memoize((name) => canonicalHostname(name, internationalNames), { limit: 20_000, longest: 253 })
   const compiler = await compilerFor(document, {
-    hostname: (name: string) =>
-      settings.spelling === 'canonical' ? canonical(name) === name : canonical(name) !== undefined,
+    hostname: (name: string) => (spelling === 'canonical' ? canonical(name) === name : canonical(name) !== undefined),
     'idn-hostname': (name: string) => canonical(name) !== undefined,
     uuid: UUID,
   })
@@ -76,27 +69,17 @@ export async function compileContract(
   requireValues(schemas, 'Policy', POLICIES, document.file)
   requireValues(schemas, 'TestMode', TEST_MODES, document.file)
   return {
-    ...compileApi(document, compiler, settings.decimals === 'kept' ? compileWriter : compileShortWriter, {
+    ...compileApi(document, compiler, decimals === 'kept' ? compileWriter : compileShortWriter, {
       known: compiled,
-      basis: [settings.decimals, ...[...HOSTNAME_SETTINGS].map((name) => settings[name as keyof Settings])],
+      basis: [decimals, internationalNames, spelling, grace],
     }),
     settings,
     canonicalHostname: canonical,
-    settingsAgainst: (text) => settingsAgainst(text, settings, isPublicSuffix).map(kebab),
     groupIds: groupIdsOf(idFormat(schemas['DomainGroupId'], document.file), rememberWords),
     nameLimit: nameLimit(schemas['DomainGroupName'], document.file),
     requestIds: requestIdFormat(requestId, document.file),
     percentageStep: percentageStep(schemas['Percentage'], document.file),
     policyWithoutRecord: policyWithoutRecord(schemas['Policy']),
-  }
-}
-
-/** Loading the list takes 30 ms, so it is loaded only if the settings need it. */
-async function loadPublicSuffixes(): Promise<IsPublicSuffix> {
-  const { parse } = await import('tldts')
-  return (name) => {
-    const { publicSuffix, isIcann } = parse(name)
-    return publicSuffix === name && isIcann === true
   }
 }
 

@@ -64,7 +64,7 @@ export function checkCodes(extensions: readonly Extension[], catalogue: Catalogu
   for (const { key, value, holder } of extensions) {
     for (const { step, code } of namedCodes(key, value)) {
       if (catalogue.has(code)) continue
-      const reason = `The code ${code} is not in the catalogue /components/x-errors.`
+      const reason = `The code ${code} is not in the catalogue /x-errors.`
       throw new ContractError(file, `${holder}/${key}/${step}`, reason)
     }
   }

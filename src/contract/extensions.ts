@@ -2,6 +2,7 @@ import { LIMITS } from '../domain/limits.ts'
 import { isObject, type Json, pointTo } from '../ground/json.ts'
 import { findViolation } from '../ground/schema.ts'
 import { ContractError } from './contract-error.ts'
+import { GRACE_MOVED } from './settled-choices.ts'
 
 /** The JSON Schema keywords that a value can violate. */
 export const ASSERTIONS: readonly string[] = [
@@ -94,12 +95,10 @@ const EXTENSIONS: Readonly<Record<string, Json>> = {
   'x-quota': {
     type: 'object',
     additionalProperties: false,
-    required: ['limit', 'window', 'grace'],
+    required: ['limit', 'window'],
     properties: {
       limit: { type: 'integer', minimum: 1, maximum: LIMITS.quota },
       window: { type: 'integer', minimum: 1, maximum: LIMITS.period },
-      grace: { type: 'number', minimum: 1, maximum: LIMITS.grace },
-      'x-assumption': {},
     },
   },
   'x-retry-after': { type: 'boolean' },
@@ -186,6 +185,8 @@ export async function checkExtensions(extensions: readonly Extension[], file: st
       const known = Object.keys(EXTENSIONS).join(', ')
       throw new ContractError(file, pointer, `The extension ${key} is unknown; known are ${known}.`)
     }
+    if (key === 'x-quota' && isObject(value) && Object.hasOwn(value, 'grace'))
+      throw new ContractError(file, pointTo(pointer, 'grace'), GRACE_MOVED)
     const violation = await findViolation(schema, value)
     if (violation) throw new ContractError(file, pointer + violation.pointer, `The value ${violation.reason}.`)
   }

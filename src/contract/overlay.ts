@@ -1,6 +1,7 @@
 import { readInput } from '../ground/input-file.ts'
 import { define, isObject, type Json } from '../ground/json.ts'
 import { ContractError } from './contract-error.ts'
+import { whatBecameOfPlace } from './settled-choices.ts'
 import { parseYaml } from './yaml.ts'
 
 interface OverlayAction {
@@ -63,7 +64,8 @@ export async function applyOverlay(document: Json, { name, actions }: Overlay): 
   // Unchanged parts are shared with the document: hundreds of documents differ from it by a few words each.
   const root: Json = { $: document }
   const copies = new Set<unknown>([root])
-  for (const [index, { target, update, remove }] of actions.entries()) {
+  for (const [index, { target: written, update, remove }] of actions.entries()) {
+    const target = written.replace(FORMER_CATALOGUE, "$['x-errors']")
     const fail = (reason: string, field = '') => new ContractError(name, `/actions/${index}${field}`, reason)
     let locations: (string | number)[][]
     try {
@@ -74,7 +76,11 @@ export async function applyOverlay(document: Json, { name, actions }: Overlay): 
         '/target',
       )
     }
-    if (locations.length === 0) throw fail(`The target ${oneLine(target)} selects nothing in openapi.yaml.`, '/target')
+    if (locations.length === 0) {
+      const became = whatBecameOfPlace(target)
+      const reason = `The target ${oneLine(target)} selects nothing in openapi.yaml.`
+      throw fail(became === undefined ? reason : `${reason} ${became}`, '/target')
+    }
     for (const location of lastFirst(locations)) {
       const path = ['$', ...location]
       const last = path.pop() ?? '$'
@@ -100,6 +106,9 @@ export async function applyOverlay(document: Json, { name, actions }: Overlay): 
   }
   return root['$'] as Json
 }
+
+/** The error catalogue was part of the components, and overlays of that time still hold. */
+const FORMER_CATALOGUE = /^\$(?:\.components|\[['"]components['"]\])(?:\.x-errors|\[['"]x-errors['"]\])/
 
 /** A normalized path (RFC 9535 §2.7) without escaped characters: `$['paths'][0]`. */
 const NORMALIZED = /^\$(?:\['[^'\\\p{Cc}]*'\]|\[(?:0|[1-9]\d{0,14})\])*$/u

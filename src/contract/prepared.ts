@@ -54,17 +54,6 @@ export async function writeFindings(text: Buffer, about: string, findings: unkno
   await writeFile(placeOf(`${pathFor(text)}.${about}.json`), JSON.stringify(findings))
 }
 
-/** Stores a module of the build that belongs to a document. `about` is part of the file's name. */
-export async function writeModule(text: Buffer, about: string, content: string): Promise<void> {
-  await writeFile(placeOf(`${pathFor(text)}.${about}.cjs`), content)
-}
-
-/** The path of such a module for the document with exactly this text; `undefined` as for `readFindings`. */
-export function findModule(text: Buffer, about: string): string | undefined {
-  const path = `${pathFor(text)}.${about}.cjs`
-  return isSource ? undefined : findPackageFile(path) && path
-}
-
 /** The name of the file that records the source files of this folder. */
 const MARK = 'made-of'
 

@@ -81,8 +81,14 @@ function compileHeaderCheck(
     const fields: Json = {}
     // A service may send any other header fields. They are not checked.
     for (const { name, schema } of declared) {
-      if (Object.hasOwn(given, name)) fields[name] = schema['type'] === 'integer' ? Number(given[name]) : given[name]
+      if (Object.hasOwn(given, name))
+        fields[name] = schema['type'] === 'integer' ? readInteger(given[name]) : given[name]
     }
     return check(fields)
   }
+}
+
+/** The number that a field is; its text if it is none, such as `30, 30` of a field that came twice. */
+function readInteger(text: string | undefined): number | string | undefined {
+  return text !== undefined && /^-?\d+$/.test(text) ? Number(text) : text
 }

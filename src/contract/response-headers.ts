@@ -1,30 +1,14 @@
 import type { Settings } from '../domain/settings.ts'
-import { isObject, type Json, valueAt } from '../ground/json.ts'
+import { isObject, type Json } from '../ground/json.ts'
 import { follow } from './references.ts'
-
-/** A client's request id that may be echoed. All its characters are valid in a header field. */
-export const CLIENT_REQUEST_ID = '^[A-Za-z0-9._:@=+/-]{1,128}$'
 
 const QUOTA_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const
 
-type HeaderSettings = Pick<Settings, 'quotaHeaders' | 'clientRequestIds'>
-
 /**
  * Changes a document from `placeCodes` so that each response declares its headers under these settings. Parts that the
- * document shares with others do not change. The document as written declares the headers for the first value of each
- * setting.
+ * document shares with others do not change. The document as written declares the headers for `charged`.
  */
-export function placeHeaders(document: Json, { quotaHeaders, clientRequestIds }: HeaderSettings): void {
-  if (clientRequestIds === 'echoed') {
-    const [components, headers, header] = ['', '/headers', '/headers/X-Request-Id'].map((place) =>
-      valueAt(document, `/components${place}`),
-    )
-    const echoed = { type: 'string', pattern: CLIENT_REQUEST_ID }
-    if (isObject(components) && isObject(headers) && isObject(header)) {
-      const changed = { ...header, schema: { anyOf: [header['schema'], echoed] } }
-      document['components'] = { ...components, headers: { ...headers, 'X-Request-Id': changed } }
-    }
-  }
+export function placeHeaders(document: Json, { quotaHeaders }: Pick<Settings, 'quotaHeaders'>): void {
   if (quotaHeaders === 'charged') return
   for (const item of Object.values((document['paths'] ?? {}) as Json)) {
     if (!isObject(item) || item['x-quota'] === undefined) continue

@@ -32,30 +32,11 @@ export const compilerFor: CompilerSource = async ({ prepared, validated }, forma
   }
 }
 
-/** Validators that need not be compiled, by detail and name. */
-export interface KeptValidators {
-  /** `undefined` if there is none of this name. */
-  find(detail: Detail, name: string): ((formats: Formats) => Validate) | undefined
-  /** Told of each schema that had to be compiled. */
-  note(detail: Detail, name: string, schema: Json): void
-}
-
-export const NONE_KEPT: KeptValidators = { find: () => undefined, note: () => {} }
-
-/** Compiles the schemas that are not kept, with ajv, which is loaded for the first of them. */
-export function createKeepingCompiler(
-  formats: Formats,
-  kept: KeptValidators,
-): (detail: Detail, name: string, read: () => Json) => Validate {
+/** Compiles schemas that are already validated, with ajv, which is loaded for the first of them. */
+export function createLazyCompiler(formats: Formats, options: Options = {}): SchemaCompiler {
   let ajv: Record<Detail, Ajv2020> | undefined
-  return (detail, name, read) => {
-    const validate = kept.find(detail, name)?.(formats)
-    if (validate !== undefined) return validate
-    const schema = read()
-    kept.note(detail, name, schema)
-    const options = { validateSchema: false, allowUnionTypes: true }
-    const loaded = loadModule('ajv/dist/2020.js') as { Ajv2020: typeof Ajv2020 }
-    ajv ??= makeAjv(loaded.Ajv2020, formats, options)
+  return (schema, detail) => {
+    ajv ??= loadAjv(formats, { validateSchema: false, allowUnionTypes: true, ...options })
     return ajv[detail].compile(schema)
   }
 }
@@ -64,23 +45,23 @@ export function createKeepingCompiler(
  * A source for many variants of one document, which are all already validated. A schema that variants share is compiled
  * once, because that takes longer than the rest of loading. The shared validator uses the formats of its caller.
  */
-export function createSharedSource(kept: KeptValidators): CompilerSource {
+export function createSharedSource(): CompilerSource {
   const compiled = new Map<string, Validate>()
   let present: Formats = {}
-  let compile: ReturnType<typeof createKeepingCompiler> | undefined
+  let compile: SchemaCompiler | undefined
   function createOnce(formats: Formats) {
     const named = Object.entries(formats).map(([name, format]): [string, Format] => [
       name,
       typeof format === 'function' ? (text: string) => (present[name] as typeof format)(text) : format,
     ])
-    return createKeepingCompiler(Object.fromEntries(named), kept)
+    return createLazyCompiler(Object.fromEntries(named))
   }
   return async (_, formats) => {
     compile ??= createOnce(formats)
-    const compileNamed = compile
+    const compileOne = compile
     return (schema, detail) => {
       const name = nameOf(schema)
-      const shared = compiled.get(detail + name) ?? compileNamed(detail, name, () => schema)
+      const shared = compiled.get(detail + name) ?? compileOne(schema, detail)
       compiled.set(detail + name, shared)
       const validate: Validate = (value) => {
         present = formats
@@ -102,6 +83,11 @@ export async function createAjv(formats: Formats, options: Options): Promise<Rec
   return makeAjv(Ajv2020, formats, options)
 }
 
+function loadAjv(formats: Formats, options: Options): Record<Detail, Ajv2020> {
+  const loaded = loadModule('ajv/dist/2020.js') as { Ajv2020: typeof Ajv2020 }
+  return makeAjv(loaded.Ajv2020, formats, options)
+}
+
 function makeAjv(Validator: typeof Ajv2020, formats: Formats, options: Options): Record<Detail, Ajv2020> {
   const vocabulary = [...SCHEMA_EXTENSIONS, 'example']
   // In binary, a number such as 99.9 is no exact multiple of 0.1.
@@ -115,12 +101,6 @@ function makeAjv(Validator: typeof Ajv2020, formats: Formats, options: Options):
 /** The name of a schema's prepared validator. It depends on the whole schema, so it is never that of another schema. */
 export function nameOf(schema: Json): string {
   return hash('sha256', JSON.stringify(schema))
-}
-
-/** The validators in a module of the build. */
-export function keptIn(path: string): KeptValidators {
-  const validators = loadModule(`./${path}`) as PreparedValidators
-  return { find: (detail, name) => validators[detail][name], note: () => {} }
 }
 
 /** The exports of the module with the prepared validators. */

@@ -3,6 +3,7 @@ import { isObject, type Json, pointTo } from '../ground/json.ts'
 import { findViolation } from '../ground/schema.ts'
 import { ContractError } from './contract-error.ts'
 import type { DocumentText } from './document.ts'
+import { whatBecameOfSetting } from './settled-choices.ts'
 
 /**
  * Reads `x-settings`. The values are checked unless the document was validated before. @throws ContractError for an
@@ -14,7 +15,8 @@ export async function readSettings({ source: document, file, validated }: Docume
   const settings: Json = {}
   for (const key of Object.keys(given)) {
     if (!expected.has(key)) {
-      const reason = `There is no setting ${key}; there are ${[...expected.keys()].join(', ')}.`
+      const all = [...expected.keys()].join(', ')
+      const reason = whatBecameOfSetting(key) ?? `There is no setting ${key}; there are ${all}.`
       throw new ContractError(file, pointTo('/x-settings', key), reason)
     }
   }

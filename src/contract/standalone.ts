@@ -1,6 +1,6 @@
 import type { Json } from '../ground/json.ts'
 import type { Api } from './api.ts'
-import { type CompilerSource, createAjv, type Detail, type Formats, nameOf, UUID } from './schema-compiler.ts'
+import { type CompilerSource, createAjv, type Detail, type Formats, nameOf } from './schema-compiler.ts'
 
 /** Compiles an API. Returns its document, and the text of a module with all its validators. */
 export async function compileStandalone(
@@ -21,9 +21,9 @@ export async function compileStandalone(
 }
 
 /** The text of a module with validators of named schemas. They take their formats when they are opened. */
-export async function writeStandalone(
+async function writeStandalone(
   schemas: Readonly<Record<Detail, ReadonlyMap<string, Json>>>,
-  formats: Formats = ANY_FORMATS,
+  formats: Formats,
 ): Promise<string> {
   const { errors, validity } = schemas
   const texts = [await writeValidators(errors, 'errors', formats), await writeValidators(validity, 'validity', formats)]
@@ -32,9 +32,6 @@ export async function writeStandalone(
   const required = [...new Set(content.match(/\brequire\("[\w./-]+"\)/g))].sort()
   return `${["'use strict'", ...required].join('\n')}\n${content}`
 }
-
-/** Only the names of the formats are written into a module. */
-const ANY_FORMATS: Formats = { hostname: () => true, 'idn-hostname': () => true, uuid: UUID }
 
 /** The validators by name. Each is in its own function, which costs little until it is called. */
 async function writeValidators(schemas: ReadonlyMap<string, Json>, detail: Detail, formats: Formats): Promise<string> {

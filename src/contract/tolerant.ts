@@ -1,14 +1,10 @@
-import { isObject, type Json, mapValues, pointTo, valueAt } from '../ground/json.ts'
+import { isObject, type Json, pointTo, valueAt } from '../ground/json.ts'
 import { METHODS } from './codes.ts'
-import { ASSERTIONS, DATA, NAMES } from './extensions.ts'
-import { codeFor, defaultCodesOf } from './problems.ts'
-import { follow } from './references.ts'
-import { isRefusedBy, readRules } from './rules.ts'
+import { ASSERTIONS } from './extensions.ts'
+import { demandedKeywords, rewrite, withoutExtensions } from './widening.ts'
 
 /** The keywords for the shape of a value. All other keywords limit values. */
 const SHAPE = new Set(['type', 'required', 'oneOf', 'anyOf'])
-/** Keys with maps whose keys are names. Extensions may be beside these. */
-const COLLECTIONS = new Set(['schemas', 'responses', 'parameters', 'securitySchemes', 'paths'])
 
 const NOTE = `This is the tolerant form of the document, for generating clients. It has only the limits that the
 specification of the service gives: fields may be added, deprecated ones may go, enumerations are open, and other
@@ -23,17 +19,11 @@ statuses may refuse a request.
 export function tolerantDocument(source: Json): Json {
   const demanded = demandedKeywords(source)
 
-  function convert(value: unknown): unknown {
-    if (Array.isArray(value)) return value.map(convert)
-    if (!isObject(value)) return value
-    return mapValues(loosen(value, demanded.get(value)), (item, key) => {
-      if (DATA.has(key)) return item
-      if (NAMES.has(key) && isObject(item)) return mapValues(item, convert)
-      return COLLECTIONS.has(key) && isObject(item) ? mapValues(withoutExtensions(item), convert) : convert(item)
-    })
+  const document = rewrite(source, (object) => loosen(object, demanded.get(object))) as {
+    info: { description: string }
+    paths: Json
+    components: Json
   }
-
-  const document = convert(source) as { info: { description: string }; paths: Json; components: Json }
   document.info.description = `${document.info.description}\n${NOTE}`
   for (const item of Object.values(document.paths) as Json[]) {
     for (const { responses } of METHODS.flatMap((method) => (item[method] ?? []) as { responses: Json })) {
@@ -73,40 +63,10 @@ function loosen(object: Json, demanded: ReadonlySet<string> = new Set()): Json {
   }
 }
 
-function withoutExtensions(object: Json): Json {
-  return Object.fromEntries(Object.entries(object).filter(([key]) => !key.startsWith('x-')))
-}
-
 /** A schema that requires no deprecated property, because the service may remove it one day. */
 function withoutDeprecated(object: Json): Json {
   const { required, properties } = object
   if (!Array.isArray(required) || !isObject(properties)) return object
   const lasting = required.filter((name) => valueAt(properties, `${pointTo('', name)}/deprecated`) !== true)
   return { ...object, required: lasting }
-}
-
-/** The keywords of request body schemas whose violation is refused by a rule of the specification. */
-function demandedKeywords(document: Json): ReadonlyMap<Json, ReadonlySet<string>> {
-  const demanded = new Map<Json, Set<string>>()
-  const defaults = defaultCodesOf(document)
-  for (const [path, item] of Object.entries(document['paths'] as Json)) {
-    for (const method of METHODS) {
-      const operation = valueAt(item, `/${method}`)
-      const rules = readRules(valueAt(operation, '/x-rule'), pointTo(path, method))
-      const visit = (reference: unknown): void => {
-        const schema = follow(document, reference)
-        if (!isObject(schema)) return
-        for (const keyword of ASSERTIONS.filter((each) => schema[each] !== undefined)) {
-          const code = codeFor(keyword, schema, defaults) ?? ''
-          if (!rules.some((rule) => isRefusedBy(rule, code, keyword))) continue
-          demanded.set(schema, (demanded.get(schema) ?? new Set()).add(keyword))
-        }
-        for (const property of Object.values(isObject(schema['properties']) ? schema['properties'] : {}))
-          visit(property)
-        visit(schema['items'])
-      }
-      visit(valueAt(follow(document, valueAt(operation, '/requestBody')), '/content/application~1json/schema'))
-    }
-  }
-  return demanded
 }

@@ -15,13 +15,9 @@ export function* deviationsOf(
   const all = accepted.map((sample) => sample(rehearsal))
   const [plain = {}] = all
   yield* inQuery(operation, plain)
-  if (!operation.readsBody) {
-    yield { ...plain, body: {} }
-    return
-  }
+  if (!operation.readsBody) return
   yield { ...plain, body: '' }
   yield { ...plain, body: '{' }
-  yield { ...plain, body: '{"a":1,"a":1}' }
   yield { ...plain, headers: { 'Content-Type': 'text/plain' } }
   yield { ...plain, headers: { 'Content-Encoding': 'gzip' } }
   const samples: Json = Object.assign({}, ...all.map(({ body }) => (isObject(body) ? body : {})))
@@ -35,7 +31,6 @@ function* inQuery({ parameterSchemas }: Operation, plain: SampleRequest): Genera
   for (const name of parameterSchemas.keys()) {
     yield { ...plain, query: without(query, name) as Query }
     yield { ...plain, query: { ...query, [name]: '' } }
-    yield { ...plain, query: { ...query, [name]: ['one', 'two'] } }
   }
   yield { ...plain, query: { ...query, [UNSUPPORTED]: '1' } }
 }

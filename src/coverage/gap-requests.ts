@@ -7,7 +7,7 @@ import type { AccountState } from '../domain/account.ts'
 import { includesApiAccess } from '../domain/plans.ts'
 import { deriveKey, hashKey, identityOf } from '../ground/secrets.ts'
 import { createBodyReader, type MediaFields } from '../http/body.ts'
-import { type Parameters, type Query, queryMeaning, writeQuery } from '../http/target.ts'
+import { firstValues, type Parameters, type Query, writeQuery } from '../http/target.ts'
 import { keyEvidenceOf } from '../journal/entry.ts'
 import { Coverage } from './coverage.ts'
 import { deviationsOf } from './deviations.ts'
@@ -199,7 +199,7 @@ function perform(
   const { settings, catalogue } = contract
   const text = typeof body === 'string' ? body : (JSON.stringify(body) ?? '')
   const bodyBytes = padTo ?? Buffer.byteLength(text)
-  const query = queryMeaning(settings)(parameters)
+  const query = firstValues(parameters)
   const read = createBodyReader(settings).readText(text, bodyBytes, mediaFields(headers), operation)
   const gate = rehearsal.enter(operation, hash)
   const judgement = gate.refusal ?? judge({ operation, query, body: read }, state, contract, now)
@@ -225,7 +225,7 @@ function perform(
 }
 
 function parametersOf(query: Query): Parameters {
-  return Object.entries(query).flatMap(([name, values]) => [values].flat().map((value) => [name, value] as const))
+  return Object.entries(query)
 }
 
 function mediaFields(headers: Readonly<Record<string, string>>): MediaFields {

@@ -52,10 +52,8 @@ export function limitEdgesOf(contract: Contract): LimitEdge[] {
     ...(operation.readsBody ? bodyLimit(operation, settings.bodyLimit) : []),
   ])
   const paths = new Map(operations.map((operation) => [operation.path, operation.quota]))
-  // If an empty parameter counts as not sent, its value has no size 0.
-  const isSent = ({ of, size }: LimitEdge) => of !== 'query' || size > 0 || settings.emptyParameters === 'empty'
   return [
-    ...edges.filter(isSent),
+    ...edges,
     ...[...paths].flatMap(([path, quota]) => (quota === undefined ? [] : quotaLimit(path, quota.limit))),
   ]
 }

@@ -61,6 +61,10 @@ export interface FormerPin {
 }
 
 const DAY = 86_400_000
+/** In milliseconds: the background processing of an added domain. Its figures begin with the first refresh after it. */
+const PROCESSING_TIME = 60_000
+/** The figures of a record cover the mail of this many days. */
+export const COUNT_PERIOD = 30
 /** A share needs mail. If shares are pinned and there are no messages, the record has this many messages. */
 const SOME_MAIL = 100
 
@@ -75,17 +79,17 @@ export function refreshOf(day: number, refresh: string): number {
 }
 
 type Addition = { addedAt: number }
-type ReportTimes = Pick<Settings, 'processingTime' | 'refresh'>
+type ReportTimes = Pick<Settings, 'refresh'>
 
 /** The number of the first refresh after the addition of a domain. */
-export function firstRefresh({ addedAt }: Addition, { refresh }: Pick<ReportTimes, 'refresh'>): number {
+export function firstRefresh({ addedAt }: Addition, { refresh }: ReportTimes): number {
   const day = refreshDay(addedAt, refresh)
   return refreshOf(day, refresh) === addedAt ? day : day + 1
 }
 
 /** The number of the first refresh with figures of a domain. */
-export function firstReportingDay({ addedAt }: Addition, { processingTime, refresh }: ReportTimes): number {
-  return Math.ceil((addedAt + processingTime * 1000 - timeOfDay(refresh)) / DAY)
+export function firstReportingDay({ addedAt }: Addition, { refresh }: ReportTimes): number {
+  return Math.ceil((addedAt + PROCESSING_TIME - timeOfDay(refresh)) / DAY)
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { AccountState, DomainGroup, MonitoredDomain } from './account.ts'
 import { accept, type Decision, type Problem, refusalOf } from './errors.ts'
 import { rememberNatures } from './former-domains.ts'
-import { kebab, type Settings } from './settings.ts'
+import type { Settings } from './settings.ts'
 
 /** The domains of a successful request, in its order. */
 export interface ChangedDomains {
@@ -9,8 +9,7 @@ export interface ChangedDomains {
 }
 
 /**
- * Monitors all of `names` (canonical, in the request's order) from `now` on, or none of them. Some settings permit
- * adding only some of them. `traits` gives a domain further properties. A domain that was removed before gets its
+ * Monitors all of `names` (canonical, in the request's order) from `now` on, or none of them. `traits` gives a domain further properties. A domain that was removed before gets its
  * former nature back. Like all decisions, it reads a setting only where the setting makes a difference: the judgement
  * of another service asks which settings an answer rests on.
  * Source: POST /domains, "Duplicate entries are rejected."
@@ -19,21 +18,16 @@ export function addDomains(
   state: AccountState,
   names: readonly string[],
   now: number,
-  settings: Pick<
-    Settings,
-    'repeatedDomains' | 'alreadyMonitored' | 'mixedAdditions' | 'domainCap' | 'groupCap' | 'memberCap'
-  >,
+  settings: Pick<Settings, 'repeatedDomains' | 'alreadyMonitored'>,
   traits: (name: string) => Partial<MonitoredDomain> = () => ({}),
 ): Decision<AccountState, ChangedDomains> {
   const problems = hasRepeats(names) ? repeats(names, '/domains', settings.repeatedDomains) : []
   const domains = [...new Set(names)].filter((name) => !state.domains.has(name))
-  const isPartial = () => domains.length > 0 && settings.mixedAdditions === 'partial'
   const monitored = names.flatMap((name, index) => (state.domains.has(name) ? [index] : []))
-  if (monitored.length > 0 && settings.alreadyMonitored !== 'skipped' && !isPartial()) {
+  if (monitored.length > 0 && settings.alreadyMonitored !== 'skipped') {
     for (const index of monitored)
       problems.push(problemWith(names[index] ?? '', `/domains/${index}`, settings.alreadyMonitored, 'monitored'))
   }
-  problems.push(...capProblems(state.domains.size + domains.length, 'domainCap', '/domains', state, settings))
   const refusal = refusalOf(problems)
   if (refusal) return refusal
   const added = domains.map((name): [string, MonitoredDomain] => [
@@ -44,22 +38,20 @@ export function addDomains(
 }
 
 /**
- * Removes all of `names` from the account and from its groups, or none of them. Some settings permit removing only some
- * of them.
+ * Removes all of `names` from the account and from its groups, or none of them. A name that is there twice is refused,
+ * as in an addition.
  * Source: DELETE /domains, "a domain still actively used in certain monitoring features cannot be removed."
  */
 export function deleteDomains(
   state: AccountState,
   names: readonly string[],
-  settings: Pick<Settings, 'repeatedDeletions' | 'unmonitoredDeletion' | 'deletionOfMembers' | 'mixedDeletions'>,
+  settings: Pick<Settings, 'unmonitoredDeletion' | 'deletionOfMembers'>,
 ): Decision<AccountState, ChangedDomains> {
-  const repetition = hasRepeats(names) ? settings.repeatedDeletions : 'once'
-  const repeated = repetition === 'once' ? [] : repeats(names, '/domains', repetition)
+  const problems = hasRepeats(names) ? repeats(names, '/domains', 'invalid_domain') : []
   const removed = new Set(names.filter((name) => state.domains.has(name)))
   const affected = [...state.groups.values()].filter((group) => group.domains.some((member) => removed.has(member)))
   const keepsMembers = affected.length > 0 && settings.deletionOfMembers === 'refused'
   const members = new Set(keepsMembers ? affected.flatMap((group) => group.domains) : [])
-  const problems: Problem[] = []
   for (const [index, domain] of names.entries()) {
     const monitored = state.domains.get(domain)
     const field = `/domains/${index}`
@@ -74,12 +66,8 @@ export function deleteDomains(
       problems.push(problemWith(domain, field, 'domain_delete_failed', 'member'))
     }
   }
-  const kept = new Set(problems.map(({ value }) => value))
-  const isMixed = kept.size > 0 && [...removed].some((name) => !kept.has(name))
-  const isPartial = isMixed && settings.mixedDeletions === 'partial'
-  const refusal = refusalOf(isPartial ? repeated : [...repeated, ...problems])
+  const refusal = refusalOf(problems)
   if (refusal) return refusal
-  for (const name of kept) removed.delete(name as string)
   const domains = [...removed]
   if (domains.length === 0) return accept(state, { domains })
   const shrunk = affected.map((group): [string, DomainGroup] => [
@@ -98,7 +86,7 @@ export function hasRepeats(names: readonly string[]): boolean {
 }
 
 /** One problem for each entry of the list at `field` that equals an earlier entry. */
-export function repeats(names: readonly string[], field: string, code: Problem['code']): Problem[] {
+function repeats(names: readonly string[], field: string, code: Problem['code']): Problem[] {
   const seen = new Set<string>()
   const problems: Problem[] = []
   for (const [index, domain] of names.entries()) {
@@ -111,19 +99,4 @@ export function repeats(names: readonly string[], field: string, code: Problem['
 /** The problem of the domain at `field`. */
 export function problemWith(domain: string, field: string, code: Problem['code'], reason: string): Problem {
   return { code, reason, field, value: domain, about: { domain } }
-}
-
-type CapName = 'domainCap' | 'groupCap' | 'memberCap'
-
-/** The problems if the account cannot have `count` of the capped items. */
-export function capProblems(
-  count: number,
-  name: CapName,
-  field: string,
-  { plan }: Pick<AccountState, 'plan'>,
-  settings: Pick<Settings, CapName>,
-): Problem[] {
-  const limit = settings[name]
-  if (limit === 'none' || count <= limit) return []
-  return [{ code: 'unauthorized', reason: kebab(name), field, value: count, about: { plan, limit, count } }]
 }

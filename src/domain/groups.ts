@@ -1,21 +1,11 @@
 import type { AccountState, DomainGroup } from './account.ts'
-import { capProblems, hasRepeats, problemWith, repeats } from './domains.ts'
+import { hasRepeats, problemWith } from './domains.ts'
 import { accept, type Decision, type Problem, refusalOf, refuse } from './errors.ts'
 import type { GroupIds } from './group-ids.ts'
 import { LIMITS } from './limits.ts'
 import type { Settings } from './settings.ts'
 
-type GroupSettings = Pick<
-  Settings,
-  | 'nameComparison'
-  | 'repeatedMembers'
-  | 'mixedMembers'
-  | 'sharedDomains'
-  | 'ownName'
-  | 'domainCap'
-  | 'groupCap'
-  | 'memberCap'
->
+type GroupSettings = Pick<Settings, 'nameComparison' | 'sharedDomains'>
 
 export interface GroupToCreate {
   /** Its id, if it was created elsewhere. */
@@ -72,8 +62,6 @@ export function createGroup(
   const domains = withoutRepeats(input.domains)
   const problems = membershipProblems(state, input.domains, others, '/domains', settings)
   if (state.groupNames.has(compared)) problems.push(nameTaken(input.name))
-  problems.push(...capProblems(state.groups.size + 1, 'groupCap', '', state, settings))
-  problems.push(...capProblems(domains.length, 'memberCap', '/domains', state, settings))
   const refusal = refusalOf(problems)
   if (refusal) return refusal
   const free =
@@ -127,32 +115,23 @@ export function updateGroup(
 ): Decision<AccountState, DomainGroup> {
   const group = state.groups.get(id)
   const others = membersBeside(id, state, settings)
-  const isPartial = () => settings.mixedMembers === 'partial'
   const problems = [
     ...(group === undefined ? [unknownGroup(id)] : []),
-    ...membershipProblems(state, changes.domains ?? [], others, '/domains', settings, isPartial),
-    ...membershipProblems(state, changes.addDomains ?? [], others, '/add_domains', settings, isPartial),
+    ...membershipProblems(state, changes.domains ?? [], others, '/domains', settings),
+    ...membershipProblems(state, changes.addDomains ?? [], others, '/add_domains', settings),
   ]
   const compared = changes.name === undefined ? undefined : comparedUnder(settings, changes.name)
   const holder = compared === undefined ? undefined : state.groupNames.get(compared)
-  const isTaken = holder !== undefined && (holder !== id || settings.ownName === 'refused')
-  if (changes.name !== undefined && isTaken) problems.push(nameTaken(changes.name))
-  const added = changes.addDomains ?? []
-  // The present members were checked when they came, and there can be many.
-  const unfit = [...(changes.domains ?? []), ...added].filter((name) => !canBeMember(name, state, others, settings))
-  const absent = new Set(changes.removeDomains)
-  if (unfit.length > 0 && isPartial()) for (const name of unfit) absent.add(name)
-  const members = new Set([...(changes.domains ?? group?.domains ?? []), ...added])
-  const domains = [...members].filter((member) => !absent.has(member))
-  const grows = changes.domains !== undefined || changes.addDomains !== undefined
-  if (grows) {
-    const field = changes.domains === undefined ? '/add_domains' : '/domains'
-    problems.push(...capProblems(domains.length, 'memberCap', field, state, settings))
-  }
+  // A group may be renamed to its own name in another case.
+  if (changes.name !== undefined && holder !== undefined && holder !== id) problems.push(nameTaken(changes.name))
   const refusal = refusalOf(problems)
   if (refusal) return refusal
   if (group === undefined) return refuse(unknownGroup(id))
 
+  const absent = new Set(changes.removeDomains)
+  const members = new Set([...(changes.domains ?? group.domains), ...(changes.addDomains ?? [])])
+  const domains = [...members].filter((member) => !absent.has(member))
+  const grows = changes.domains !== undefined || changes.addDomains !== undefined
   const groups = settings.sharedDomains !== 'moved' || !grows ? state.groups : withoutMembers(state.groups, domains)
   const updated = { id, name: changes.name ?? group.name, domains }
   const next = { ...state, groups: groups.set(id, updated) }
@@ -209,39 +188,22 @@ function withoutMembers(groups: AccountState['groups'], domains: readonly string
   return groups.with(shrunk)
 }
 
-function canBeMember(
-  domain: string,
-  { domains }: AccountState,
-  others: ReadonlySet<string> | undefined,
-  { sharedDomains }: GroupSettings,
-): boolean {
-  return domains.has(domain) && !(sharedDomains === 'refused' && others?.has(domain) === true)
-}
-
-/** The problems of new members. `others` are those of other groups. If `isPartial` answers true, one valid entry suffices. */
+/** The problems of new members. `others` are those of other groups. A member that is named twice counts once. */
 function membershipProblems(
   state: AccountState,
   members: readonly string[],
   others: ReadonlySet<string> | undefined,
   field: string,
   settings: GroupSettings,
-  isPartial = () => false,
 ): Problem[] {
-  const repeated = hasRepeats(members) ? refusedRepeats(members, field, settings) : []
   const problems: Problem[] = []
   for (let index = 0; index < members.length; index++) {
     const domain = members[index] ?? ''
     if (!state.domains.has(domain)) {
       problems.push({ code: 'not_monitored', field: `${field}/${index}`, value: domain, about: { domain } })
-    } else if (!canBeMember(domain, state, others, settings)) {
+    } else if (settings.sharedDomains === 'refused' && others?.has(domain) === true) {
       problems.push(problemWith(domain, `${field}/${index}`, 'invalid_domain', 'grouped'))
     }
   }
-  if (problems.length === 0) return repeated
-  const isMixed = members.some((member) => canBeMember(member, state, others, settings))
-  return isMixed && isPartial() ? repeated : [...repeated, ...problems]
-}
-
-function refusedRepeats(members: readonly string[], field: string, { repeatedMembers }: GroupSettings): Problem[] {
-  return repeatedMembers === 'once' ? [] : repeats(members, field, repeatedMembers)
+  return problems
 }

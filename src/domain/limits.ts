@@ -13,7 +13,7 @@ export const LIMITS = {
   lastSetting: 253_402_214_400_000,
   /** In seconds: 100 years. */
   period: 3_155_760_000,
-  /** Days whose mail a record counts, and days of a list of records. */
+  /** Days of a list of records. */
   days: 366,
   /** In milliseconds. */
   delay: 600_000,
@@ -31,8 +31,6 @@ export const LIMITS = {
   /** Requests of a quota, and the factor for a new key. The product is an exact number. */
   quota: 1e12,
   grace: 1_000,
-  /** A cap of a contract for domains, groups or members. */
-  cap: 1e9,
   /** Bytes of a body. The bodies that are being received may together have as many. */
   body: 268_435_456,
   /** The longest value for which the coverage shows a request. */

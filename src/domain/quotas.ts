@@ -1,6 +1,6 @@
 import type { Settings } from './settings.ts'
 
-/** The `x-quota` of a path: requests per window of so many seconds; `grace` multiplies the limit of a new key. */
+/** The `x-quota` of a path: requests per window of so many seconds. The setting `grace` multiplies it for a new key. */
 export interface Quota {
   limit: number
   window: number

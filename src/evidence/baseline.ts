@@ -1,5 +1,5 @@
 import { findDuplicateField } from '../ground/duplicate-fields.ts'
-import { isObject, type Json, parseJson } from '../ground/json.ts'
+import { isObject, parseJson } from '../ground/json.ts'
 import { shorten } from '../ground/show.ts'
 import { RealDate } from '../ground/timers.ts'
 import type { JudgedDifference } from '../judge/finding.ts'
@@ -44,32 +44,8 @@ export type Looked = (id: string) => boolean
 
 /** The most findings of a baseline, and the most bytes of its file. */
 const LARGEST_BASELINE = { findings: 10_000, bytes: 8 << 20 }
-const LONGEST = 2000
 /** The reason of an entry that the user has not edited yet. */
 const UNDECIDED_REASON = 'to be decided'
-
-/** The schema of the file. */
-const BASELINE_SCHEMA: Json = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['findings'],
-  properties: {
-    findings: {
-      type: 'array',
-      maxItems: LARGEST_BASELINE.findings,
-      items: {
-        type: 'object',
-        additionalProperties: false,
-        required: ['id', 'reason'],
-        properties: {
-          id: { type: 'string', minLength: 1, maxLength: LONGEST },
-          reason: { type: 'string', pattern: String.raw`\S`, maxLength: LONGEST, title: 'a sentence' },
-          expires: { type: 'string', pattern: String.raw`^\d{4}-\d\d-\d\d$`, title: 'a day such as 2026-12-31' },
-        },
-      },
-    },
-  },
-}
 
 /** Reads a file that a user may have written. @throws EvidenceError */
 export async function readBaseline(file: string): Promise<Baseline> {
@@ -79,7 +55,7 @@ export async function readBaseline(file: string): Promise<Baseline> {
   if (!isObject(found)) throw fail('', 'A baseline is an object: {"findings": [{"id", "reason"}]}.')
   const duplicate = findDuplicateField(text)
   if (duplicate !== undefined) throw fail('', `An object has the field ${shorten(duplicate)} more than once.`)
-  await checkContent(file, BASELINE_SCHEMA, found)
+  await checkContent(file, 'baseline', found)
   const { findings } = found as unknown as Baseline
   const places = new Map<string, number>()
   for (const [index, { id, expires }] of findings.entries()) {

@@ -1,16 +1,17 @@
-import { describeQuestion } from '../choices/observability.ts'
 import type { Assumption } from '../contract/assumptions.ts'
 import type { Choices } from '../contract/choices.ts'
+import { describeQuestion } from '../judge/observability.ts'
 import { listFacts, tableSection } from '../reports/outline.ts'
 import type { Check, CommandTimes, Finding, Report, Section } from '../reports/report.ts'
 import type { CalibratedAssumption, Calibration } from './calibration.ts'
-import type { EvidenceContent } from './evidence-file.ts'
-import { decidedSection, showIncomplete, wordVerdict } from './report.ts'
+import type { Evidence } from './evidence-file.ts'
+import { showIncomplete } from './report.ts'
+import { decidedSection, describeVerdict } from './verdict-report.ts'
 
 export interface CalibrationReportOptions extends CommandTimes {
   /** What was looked at, as a short phrase. */
   title: string
-  evidence: EvidenceContent
+  evidence: Evidence
   calibration: Calibration
   choices: Pick<Choices, 'assumptions'>
   /** Further information for the user, in sentences. */
@@ -20,20 +21,20 @@ export interface CalibrationReportOptions extends CommandTimes {
 /** Describes the result of a calibration for every output format. */
 export function describeCalibration(options: CalibrationReportOptions): Report {
   const { title, evidence, calibration, warnings, startedAt, seconds, interruptedWith } = options
-  const { counts, targets = [] } = evidence
+  const { exchanges, judged, targets } = evidence
   const { assumptions, messages, chosen } = calibration
   const contradicted = assumptions.filter(({ verdict }) => verdict === 'contradicted')
   const places = new Map(options.choices.assumptions.map((each) => [each.id, each]))
   const findings = contradicted.map((each) => showContradiction(each, places.get(each.id)))
-  const isEmpty = counts.judged === 0 && evidence.observations.length === 0
+  const isEmpty = judged === 0 && evidence.observations.length === 0
   const passed = contradicted.length === 0 && !isEmpty
   // As docs/schemas/calibration.json describes it.
   const json = {
     targets,
-    exchanges: counts.exchanges,
-    judged: counts.judged,
+    exchanges,
+    judged,
     assumptions,
-    messages: messages.map(({ of, template }) => ({ of, template })),
+    messages: messages.map(({ of, text }) => ({ of, text })),
     ...(warnings.length > 0 && { warnings }),
   }
   return {
@@ -46,7 +47,7 @@ export function describeCalibration(options: CalibrationReportOptions): Report {
     seconds,
     facts: listFacts({
       Service: targets.length > 0 && targets.join(', '),
-      Exchanges: `${counts.exchanges}, of which ${counts.judged} were judged`,
+      Exchanges: `${exchanges}, of which ${judged} were judged`,
       'In the overlay': chosen.length > 0 && chosen.map(({ id, number }) => `${id}/${number}`).join(', '),
       Messages: messages.length > 0 && messages.map(({ of }) => of).join(', '),
     }),
@@ -69,12 +70,6 @@ export function describeCalibration(options: CalibrationReportOptions): Report {
     sections: sectionsOf(assumptions),
     json,
   }
-}
-
-/** `alternative 2, seen in r-1` */
-function describeVerdict(assumption: CalibratedAssumption): string {
-  const { evidence } = assumption
-  return wordVerdict(assumption) + (evidence.length === 0 ? '' : `, seen in ${evidence.join(', ')}`)
 }
 
 function summarise({ assumptions, chosen }: Calibration, isEmpty: boolean): string {

@@ -1,15 +1,18 @@
-import { observabilityOf } from '../choices/observability.ts'
-import type { ChoiceQuestion } from '../choices/questions.ts'
-import { overlayFor, pathTo } from '../contract/assumptions.ts'
+import { type Assumption, overlayFor, pathTo } from '../contract/assumptions.ts'
 import type { Alternative, Choices } from '../contract/choices.ts'
 import { applyOverlay, asOverlay, type Overlay } from '../contract/overlay.ts'
 import { parseYaml, writeYaml } from '../contract/yaml.ts'
+import { givenFields } from '../domain/given-fields.ts'
 import type { Json } from '../ground/json.ts'
 import { printable } from '../ground/show.ts'
+import { observabilityOf } from '../judge/observability.ts'
+import type { ChoiceQuestion } from '../judge/questions.ts'
 import type { AssumptionVerdict } from '../judge/verdict.ts'
+import { decideVerdicts } from '../judge/verdicts.ts'
 import { foldToWidth } from '../reports/columns.ts'
-import type { EvidenceContent } from './evidence-file.ts'
+import type { Evidence } from './evidence-file.ts'
 import { messagesIn, type SeenMessage } from './messages.ts'
+import { countVerdicts } from './verdict-report.ts'
 
 /** The result for one assumption. */
 export interface CalibratedAssumption extends AssumptionVerdict {
@@ -26,6 +29,7 @@ export interface Calibration {
   /** The alternatives in the overlay. */
   chosen: readonly Alternative[]
   messages: readonly SeenMessage[]
+  /** Every assumption, in the order of the document. */
   assumptions: readonly CalibratedAssumption[]
 }
 
@@ -35,32 +39,31 @@ interface ActionGroup {
 }
 
 /** Makes an overlay from evidence: the alternatives that the service has chosen, and the texts of its messages. */
-export async function calibrate(evidence: EvidenceContent, choices: Choices): Promise<Calibration> {
+export async function calibrate(evidence: Evidence, choices: Choices): Promise<Calibration> {
   const { source } = choices.contract.document
-  const chosen = choices.alternatives.filter(({ id, number }) =>
-    evidence.verdicts.some((each) => each.id === id && each.alternative === number),
-  )
+  const verdicts = new Map(decideVerdicts(evidence.observations, choices).map((each) => [each.id, each]))
+  const chosen = choices.alternatives.filter(({ id, number }) => verdicts.get(id)?.alternative === number)
   let document = source
   for (const { overlay } of chosen) document = await applyOverlay(document, overlay)
-  const messages = messagesIn(evidence.messages, choices.contract, document)
+  const messages = messagesIn(evidence.messages, document)
+  const assumptions = choices.assumptions.flatMap((each) => withRemedy(verdicts.get(each.id), each))
   const groups = [
-    ...chosen.map((alternative) => describeAlternative(alternative, evidence.verdicts, source)),
-    ...messages.map((message) => describeMessage(message, document)),
+    ...chosen.map((alternative) =>
+      describeAlternative(alternative, verdicts.get(alternative.id)?.evidence ?? [], source),
+    ),
+    ...messages.map(({ of, text, place, key }) => ({
+      comment: [`The message of ${of}, which was always the same.`],
+      actions: [{ target: pathTo(document, place), update: { [key]: text } }],
+    })),
   ]
-  return {
-    text: await writeOverlay(groups, evidence),
-    chosen,
-    messages,
-    assumptions: evidence.verdicts.map((verdict) => withRemedy(verdict, choices)),
-  }
+  return { text: await writeOverlay(groups, assumptions, evidence), chosen, messages, assumptions }
 }
 
 function describeAlternative(
   { id, number, assumption, value }: Alternative,
-  verdicts: readonly AssumptionVerdict[],
+  evidence: readonly string[],
   source: Json,
 ): ActionGroup {
-  const evidence = verdicts.find((each) => each.id === id)?.evidence ?? []
   return {
     comment: [
       `${id}: ${assumption.spec}`,
@@ -70,23 +73,11 @@ function describeAlternative(
   }
 }
 
-function describeMessage({ of, place, key, template }: SeenMessage, document: Json): ActionGroup {
-  return {
-    comment: [`The message of ${of}, as the service words it.`],
-    actions: [{ target: pathTo(document, place), update: { [key]: template } }],
-  }
-}
-
-function withRemedy(verdict: AssumptionVerdict, { assumptions }: Choices): CalibratedAssumption {
-  if (verdict.verdict === 'as chosen' || verdict.verdict === 'alternative') return verdict
-  const assumption = assumptions.find(({ id }) => id === verdict.id)
-  if (assumption === undefined) return verdict
+function withRemedy(verdict: AssumptionVerdict | undefined, assumption: Assumption): CalibratedAssumption[] {
+  if (verdict === undefined) return []
+  if (verdict.verdict === 'as chosen' || verdict.verdict === 'alternative') return [verdict]
   const { because, decide_with } = observabilityOf(assumption)
-  return {
-    ...verdict,
-    ...(because !== undefined && { unobservable: because }),
-    ...(decide_with !== undefined && { decide_with }),
-  }
+  return [{ ...verdict, ...givenFields({ unobservable: because, decide_with }) }]
 }
 
 const WIDTH = 118
@@ -94,14 +85,14 @@ const WIDTH = 118
 /** A comment stands before its actions. It can quote a service, so it must not contain a line break. */
 async function writeOverlay(
   groups: readonly ActionGroup[],
-  { verdicts, targets = [], contract }: EvidenceContent,
+  verdicts: readonly AssumptionVerdict[],
+  { targets, contract }: Evidence,
 ): Promise<string> {
-  const count = (verdict: AssumptionVerdict['verdict']) => verdicts.filter((each) => each.verdict === verdict).length
   const contradicted = verdicts.filter(({ verdict }) => verdict === 'contradicted')
   const head = [
     'Where a service was seen to differ from the choices of openapi.yaml. Give it to dmarc-understudy serve --overlay.',
     ...(contract.overlays.length > 0 ? [`Give it after ${contract.overlays.join(', ')}, which it is based on.`] : []),
-    `Of ${verdicts.length} assumptions, ${count('as chosen')} are as chosen, ${count('alternative')} alternative, ${contradicted.length} contradicted and ${count('undecided')} undecided.`,
+    `Assumptions: ${countVerdicts(verdicts)}.`,
     ...contradicted.map(
       ({ id, evidence }) => `Not in here, because exchanges contradict each other: ${id} (${evidence.join(', ')}).`,
     ),

@@ -1,4 +1,5 @@
 import { readInput } from '../ground/input-file.ts'
+import { readPackageFile } from '../ground/package-files.ts'
 import { findViolation } from '../ground/schema.ts'
 
 /**
@@ -18,8 +19,15 @@ export function readText(file: string, largest: number, content: string): Promis
   return readInput(file, { content, largest, fail: (reason) => new EvidenceError(file, '', reason) })
 }
 
-/** @throws EvidenceError if the content of a file violates the schema */
-export async function checkContent(file: string, schema: object, content: unknown): Promise<void> {
-  const violation = await findViolation(schema, content)
+/**
+ * Checks the content of a file by its schema in `docs/schemas`, which is also what users read.
+ * @throws EvidenceError
+ */
+export async function checkContent(
+  file: string,
+  schema: 'baseline' | 'dependencies' | 'evidence',
+  content: unknown,
+): Promise<void> {
+  const violation = await findViolation(JSON.parse(`${readPackageFile(`docs/schemas/${schema}.json`)}`), content)
   if (violation !== undefined) throw new EvidenceError(file, violation.pointer, `The value ${violation.reason}.`)
 }

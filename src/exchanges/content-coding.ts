@@ -1,17 +1,60 @@
-import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
+import * as zlib from 'node:zlib'
+import { readJson } from '../ground/json.ts'
+import type { SeenBody } from './exchange.ts'
+
+/** How many bytes a body may have without its content codings. */
+const DECODED_LIMIT = 16 << 20
+/** How many content codings may be stacked. */
+const CODINGS_LIMIT = 5
+
+type Undo = (bytes: Buffer, options: { maxOutputLength: number }) => Buffer
+
+/** Node.js has zstd from 22.15 on. */
+const { zstdDecompressSync } = zlib as { zstdDecompressSync?: Undo }
+
+const CODINGS: ReadonlyMap<string, Undo | undefined> = new Map<string, Undo | undefined>([
+  ['gzip', zlib.gunzipSync as Undo],
+  ['deflate', inflate],
+  ['br', zlib.brotliDecompressSync as Undo],
+  ['zstd', zstdDecompressSync],
+])
 
 /**
- * Bytes without their content coding; `undefined` if they are more than `limit`. The result is the same bytes if the
- * coding is unknown, or if they do not have it, for example because a recorder has already removed it.
+ * A body without its content codings, `coding` being the value of Content-Encoding (RFC 9110 §8.4), whose last member
+ * was applied last. A body that cannot be decoded, or not within the limit of bytes, is unknown. JSON has no coding: a
+ * recorder, or a middleware, may have kept the field and not the coding.
  */
-export function undoCoding(bytes: Buffer, coding: string, limit: number): Buffer | undefined {
-  const limits = { maxOutputLength: limit }
-  try {
-    if (coding === 'gzip' || coding === 'x-gzip') return gunzipSync(bytes, limits)
-    if (coding === 'deflate') return inflateSync(bytes, limits)
-    if (coding === 'br') return brotliDecompressSync(bytes, limits)
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? undefined : bytes
+export function decodeBody(bytes: Buffer, coding: string | undefined, limit = DECODED_LIMIT): SeenBody {
+  const codings = (coding ?? '')
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim().replace(/^x-/, ''))
+  const applied = codings.filter((name) => name !== '' && name !== 'identity')
+  if (bytes.length === 0 || applied.length === 0) return { isKnown: true, bytes }
+  if (applied.length > CODINGS_LIMIT) return unknown(`The body has more than ${CODINGS_LIMIT} content codings.`)
+  let decoded = bytes
+  for (const name of applied.toReversed()) {
+    const undo = CODINGS.get(name)
+    try {
+      if (undo === undefined) throw new Error('unknown')
+      decoded = undo(decoded, { maxOutputLength: limit })
+    } catch (error) {
+      if (readJson(bytes.toString()) !== undefined) return { isKnown: true, bytes }
+      if (undo === undefined) return unknown(`The content coding ${name.slice(0, 40)} cannot be undone here.`)
+      const isTooLarge = (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE'
+      const reason = isTooLarge ? `has more than ${limit} bytes` : 'is damaged'
+      return unknown(`The body with the content coding ${name} ${reason}.`)
+    }
   }
-  return bytes
+  return { isKnown: true, bytes: decoded }
+}
+
+/** Some servers send "deflate" without the zlib frame (RFC 9110 §8.4.1.2). */
+function inflate(bytes: Buffer, options: { maxOutputLength: number }): Buffer {
+  const hasFrame = ((bytes[0] ?? 0) & 0x0f) === 8 && bytes.length > 1 && bytes.readUInt16BE(0) % 31 === 0
+  return hasFrame ? zlib.inflateSync(bytes, options) : zlib.inflateRawSync(bytes, options)
+}
+
+function unknown(reason: string): SeenBody {
+  return { isKnown: false, reason }
 }

@@ -22,6 +22,8 @@ export interface SeenRequest {
   target: string
   /** By lower-case name, without Authorization and cookies. Several fields of one name are joined by commas. */
   headers: SeenHeaders
+  /** Names in lower case of fields that were sent, whose values the recording does not show. `headers` lacks them. */
+  hidden?: readonly string[]
   credentials: Credentials
   body: SeenBody
 }
@@ -30,8 +32,15 @@ export interface SeenResponse {
   status: number
   /** By lower-case name. Several fields of one name are joined by commas. */
   headers: SeenHeaders
+  /** As in a request. */
+  hidden?: readonly string[]
   /** Without content coding. */
   body: SeenBody
+}
+
+/** Whether a message has a header field, named in lower case; also one whose value the recording does not show. */
+export function hasField({ headers, hidden }: Pick<SeenRequest, 'headers' | 'hidden'>, name: string): boolean {
+  return headers[name] !== undefined || hidden?.includes(name) === true
 }
 
 /** By lower-case name. The object has no prototype, because a field can have any name. */

@@ -1,4 +1,5 @@
 import { readJson } from '../ground/json.ts'
+import { memoize } from '../ground/memo.ts'
 import { HIDDEN } from '../journal/redaction/key-shapes.ts'
 import { findCredentials, hideSecrets, type Redact, redactField } from '../journal/redaction/redaction.ts'
 import { SecretIndex, SHORT } from '../journal/redaction/secret-index.ts'
@@ -9,6 +10,8 @@ export type HeaderFields = readonly (readonly [name: string, value: string])[]
 
 /** How many keys get a name. Further keys are not told apart. */
 const MOST_KEYS = 10_000
+/** How many texts of up to how many characters are kept without their secrets. */
+const REMEMBERED = { limit: 1000, longest: 200 }
 
 /** The schemes that may precede a key. Any other text may be part of a secret. */
 const SCHEME = /^[A-Za-z][A-Za-z0-9-]{0,19}$/
@@ -26,12 +29,17 @@ export class Keys {
   /** The names of keys that a recording already replaced by names. */
   readonly #aliases = new Map<string, string>()
   readonly #index = new SecretIndex()
+  /** Hides the keys alone. It is made anew when a key gets a name. Exchanges repeat most of their header fields. */
+  #redactKeys: Redact | undefined
 
   /** The name of a key, such as `key 1`; `undefined` for a new key if there are too many. */
   nameOf(key: string): string | undefined {
     const isNew = !this.#names.has(key)
     const name = this.#nameIn(this.#names, key)
-    if (isNew && name !== undefined && isTelling(key)) this.#index.add(key)
+    if (isNew && name !== undefined) {
+      this.#redactKeys = undefined
+      if (isTelling(key)) this.#index.add(key)
+    }
     return name
   }
 
@@ -67,14 +75,23 @@ export class Keys {
    * key, and secrets of the exchange itself, such as cookies.
    */
   redactorFor({ target, fields }: { target: string; fields: HeaderFields }): Redact {
-    const secret = fields.map(([name, value]) => [name, /^set-cookie$/i.test(name) ? withoutAttributes(value) : value])
-    const carried = findCredentials(secret.flat(), target).filter((word) => isTelling(word) && !this.#names.has(word))
-    const indexes = [this.#index, new SecretIndex(carried)]
+    const sent: string[] = []
+    for (const [name, value] of fields) sent.push(name, /^set-cookie$/i.test(name) ? withoutAttributes(value) : value)
+    const carried = findCredentials(sent, target).filter((word) => isTelling(word) && !this.#names.has(word))
+    if (carried.length === 0) {
+      this.#redactKeys ??= memoize((text) => this.#hide(text, []), REMEMBERED)
+      return this.#redactKeys
+    }
+    const own = [new SecretIndex(carried)]
+    return (text) => this.#hide(text, own)
+  }
+
+  #hide(text: string, own: readonly SecretIndex[]): string {
     const labelOf = (found: string) => {
       const name = this.#names.get(found)
       return name === undefined ? HIDDEN : `[${name}]`
     }
-    return (text) => hideSecrets(text, indexes, labelOf)
+    return hideSecrets(text, [this.#index, ...own], labelOf)
   }
 }
 

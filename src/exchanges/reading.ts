@@ -37,7 +37,7 @@ export interface ReadExchange {
 }
 
 /** How deeply a response body may be nested to be judged; the contract has four levels. */
-export const DEEPEST_RESPONSE = 100
+const DEEPEST_RESPONSE = 100
 
 /** Makes a function that reads exchanges by the contract. It returns `undefined` for a request without a response. */
 export function createReader(contract: Contract): (exchange: Exchange) => ReadExchange | undefined {

@@ -29,7 +29,6 @@ const REMEDIES: readonly (readonly [wrong: (problem: Problem<string>) => boolean
   [({ reason }) => reason === 'additionalProperties', each(placeField)],
   [({ reason, field }) => reason === 'type' && stepsIn(field).length === 1, each(convertField)],
   [({ field }) => stepsIn(field).length === 2, correctEntries],
-  [({ reason }) => reason?.endsWith('-cap') === true, makeRoom],
   [({ code }) => code === 'duplicate_name', each(renameGroup)],
   [({ reason }) => reason === 'maxLength' || reason === 'minLength' || reason === 'pattern', each(correctName)],
   [({ reason }) => CHARACTERS.has(reason ?? ''), each(cleanGroupName)],
@@ -55,7 +54,7 @@ function each(remedy: FieldRemedy): BodyRemedy {
 }
 
 /** Reasons for forbidden characters in a name. */
-const CHARACTERS = new Set(['space', 'control', 'surrogate', 'invisible'])
+const CHARACTERS = new Set(['control', 'surrogate'])
 /** Reasons for a missing field or entry: any of them, or a certain one. */
 const LACKS_ANY = new Set(['minProperties', 'anyOf'])
 const LACKS = new Set(['required', 'minItems', ...LACKS_ANY])
@@ -196,9 +195,8 @@ function correctName(
   const { rehearsal } = purpose
   const given = draft.get(name)
   if (reason === 'maxLength') {
-    const { nameLengthUnit } = rehearsal.contract.settings
-    const corrected = cutName(String(given), Number(about?.['limit']), nameLengthUnit)
-    draft.set(name, corrected, `\`${name}\` was cut to ${about?.['limit']} ${UNITS[nameLengthUnit]}.`)
+    const corrected = cutName(String(given), Number(about?.['limit']))
+    draft.set(name, corrected, `\`${name}\` was cut to ${about?.['limit']} characters.`)
   } else {
     const present = presentName(purpose)
     const corrected = present ?? rehearsal.freshName()
@@ -207,41 +205,10 @@ function correctName(
   }
 }
 
-/** Leaves out entries beyond a cap. If none would be left, other items are removed from the account first. */
-function makeRoom(draft: BodyDraft, problems: readonly Problem<string>[], purpose: CorrectionPurpose): void {
-  const [problem] = problems
-  if (problem === undefined) return
-  const { operation, query, rehearsal } = purpose
-  const { domains, groups } = rehearsal.state
-  const { reason, about } = problem
-  const limit = Number(about?.['limit'])
-  const name = nameOf(problem)
-  const why = `the plan includes ${limit}`
-  if (reason === 'group-cap') {
-    rehearsal.makeRoomForGroup()
-    draft.note(`Another group is deleted first, because ${why}.`)
-  } else if (reason === 'domain-cap') {
-    const fewest = rehearsal.fewest(operation.id, name)
-    const room = limit - domains.size
-    if (room < fewest) {
-      rehearsal.addable(fewest)
-      draft.note(`Another domain is removed first, because ${why}.`)
-    }
-    if ((draft.get(name) as unknown[]).length > Math.max(room, fewest))
-      draft.truncate(name, Math.max(room, fewest), why)
-  } else {
-    const members = name === 'domains' ? 0 : (groups.get(query['id'] ?? '')?.domains.length ?? 0)
-    if (limit > members) draft.truncate(name, limit - members, why)
-    else draft.drop(name, `the group is full, because ${why} members`)
-  }
-}
-
 /** The name of the group in the query. A correction that needs any name does not change it. */
 function presentName({ query, rehearsal }: CorrectionPurpose): string | undefined {
   return rehearsal.state.groups.get(query['id'] ?? '')?.name
 }
-
-const UNITS = { 'code-points': 'characters', 'utf-16': 'UTF-16 units', 'utf-8': 'bytes' } as const
 
 function cleanGroupName(draft: BodyDraft, name: string, _: Problem<string>, purpose: CorrectionPurpose): void {
   const { rehearsal } = purpose

@@ -1,8 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { Operation } from '../contract/api.ts'
 import type { Settings } from '../domain/settings.ts'
-import { undoCoding } from '../exchanges/content-coding.ts'
-import { findDuplicateField } from '../ground/duplicate-fields.ts'
+import { decodeBody } from '../exchanges/content-coding.ts'
 import { isObject, type Json, readJson, valueAt } from '../ground/json.ts'
 import { acceptsType, BYTE_ORDER_MARK } from '../http/charset.ts'
 import { parseNearlyJson } from './lenient-json.ts'
@@ -37,7 +36,8 @@ export function recoverBody(
   if (body.length === 0) return { body: undefined, changes: [...changes, 'The body, which was empty, is an example.'] }
   if (body.length > bodyLimit) changes.push(`The body is written in no more than ${bodyLimit} bytes.`)
 
-  const { text, change } = decode(undoCoding(body, coding?.toLowerCase() ?? '', bodyLimit) ?? body, settings)
+  const plain = decodeBody(body, coding, bodyLimit)
+  const { text, change } = decode(plain.isKnown ? plain.bytes : body)
   if (change !== undefined) changes.push(change)
   const { value, valid } = parse(text)
   const object = asObject(value, operation)
@@ -45,14 +45,12 @@ export function recoverBody(
     changes.push(`The body is an example, because what was sent is no JSON${valid ? ' object' : ''}.`)
   else if (!valid) changes.push('The body is valid JSON, which it nearly was.')
   else if (object !== value) changes.push('The body is a JSON object.')
-  else if (settings.duplicateFields === 'refused' && findDuplicateField(text) !== undefined)
-    changes.push('The body has each field once, with the last of its values.')
   return { body: object, changes }
 }
 
 const UTF_16: Readonly<Record<string, string>> = { fffe: 'utf-16le', feff: 'utf-16be' }
 
-function decode(bytes: Buffer, { byteOrderMark }: Settings): { text: string; change?: string } {
+function decode(bytes: Buffer): { text: string; change?: string } {
   const encoding = UTF_16[bytes.subarray(0, 2).toString('hex')]
   if (encoding !== undefined) {
     const text = new TextDecoder(encoding).decode(bytes)
@@ -64,7 +62,7 @@ function decode(bytes: Buffer, { byteOrderMark }: Settings): { text: string; cha
   }
   const text = bytes.toString()
   return text.startsWith(BYTE_ORDER_MARK)
-    ? { text: text.slice(1), ...(byteOrderMark === 'refused' && { change: 'The body has no byte order mark.' }) }
+    ? { text: text.slice(1), change: 'The body has no byte order mark.' }
     : { text }
 }
 

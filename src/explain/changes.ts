@@ -1,5 +1,5 @@
+import { answerUnder } from '../behaviour/counterfactual.ts'
 import { changesAccount, type ServiceContract } from '../behaviour/operation.ts'
-import { judgeAgain } from '../choices/decisive-settings.ts'
 import type { AccountState, DomainGroup, MonitoredDomain } from '../domain/account.ts'
 import type { FixtureDomain } from '../domain/fixture.ts'
 import type { KeyChange, PersistentMap } from '../domain/persistent-map.ts'
@@ -7,6 +7,7 @@ import type { Work } from '../ground/work.ts'
 import { isBodyUnknown } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
 import { type Redact, redactWithin } from '../journal/redaction/redaction.ts'
+import { askedAgain } from './decisive-settings.ts'
 
 /** A part of the account that a request has changed. The control plane's document describes every field. */
 export interface ChangeReport {
@@ -88,10 +89,10 @@ export function repeatChanges(entry: Entry, before: AccountState | undefined, co
     const why = `The journal keeps only the beginning of the body, so it is not known what the request changed.`
     return { ok: false, why }
   }
-  const judgement = judgeAgain(entry, operation, before, contract)
+  const { code, state } = answerUnder(askedAgain(entry, before), contract)
   // In an exchange that servers share, secrets are hidden. The hidden part may have made the request acceptable.
-  if (!judgement.ok) return { ok: false, why: NOT_KEPT }
-  return { ok: true, changes: compareAccounts(before, judgement.state) }
+  if (code !== undefined) return { ok: false, why: NOT_KEPT }
+  return { ok: true, changes: compareAccounts(before, state) }
 }
 
 /** The changes from one state to another. The states share nothing or can be read without a copy. */

@@ -1,7 +1,7 @@
 import { conform } from '../behaviour/conformity.ts'
 import { decide } from '../behaviour/judge.ts'
 import type { ConformingRequest, ServiceContract } from '../behaviour/operation.ts'
-import { FORMER_STATE, Rehearsal } from '../behaviour/rehearsal.ts'
+import { Rehearsal } from '../behaviour/rehearsal.ts'
 import type { Operation } from '../contract/api.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { Problem } from '../domain/errors.ts'
@@ -10,7 +10,7 @@ import { nearestName } from '../ground/edit-distance.ts'
 import type { Json } from '../ground/json.ts'
 import type { Work } from '../ground/work.ts'
 import { tooLarge } from '../http/body.ts'
-import { type Parameters, queryMeaning } from '../http/target.ts'
+import { firstValues, type Parameters } from '../http/target.ts'
 import { correctBody } from './body-correction.ts'
 import { BodyDraft } from './body-draft.ts'
 import { type RecoveredBody, recoverBody } from './body-recovery.ts'
@@ -37,8 +37,6 @@ interface RequestDraft {
 /** This is more than any request needs. Each pass corrects one kind of problem. */
 const PASSES = 24
 
-const KEPT = `Something must be removed first to make room, so the snapshot ${FORMER_STATE} keeps the account as it was.`
-
 /** The query and the body, with as much as possible of the sent ones; `undefined` if they cannot be corrected. */
 export function* correctContent(
   sent: RequestDraft,
@@ -50,8 +48,7 @@ export function* correctContent(
   const recovered = bodyIn(sent, contract.settings)
   const clues = [rest, recovered.body?.['id']].filter((clue): clue is string => typeof clue === 'string')
   const { parameters, changes } = correctQuery(given, clues, operation, rehearsal)
-  // The corrected query has no repeated parameter of the operation if the settings refuse repeated parameters.
-  const query = queryMeaning(contract.settings)(parameters) as Readonly<Record<string, string>>
+  const query = firstValues(parameters)
   const draft = new BodyDraft(recovered.body ?? {})
   if (contract.settings.nullFields === 'absent') dropNulls(draft)
 
@@ -60,8 +57,7 @@ export function* correctContent(
     const problems = findProblems({ operation, query, body }, rehearsal)
     yield
     if (problems.length === 0) {
-      const kept = rehearsal.keepsFormerState ? [KEPT] : []
-      return { rehearsal, parameters, body, changes: [...recovered.changes, ...changes, ...draft.changes, ...kept] }
+      return { rehearsal, parameters, body, changes: [...recovered.changes, ...changes, ...draft.changes] }
     }
     if (!correctBody(draft, problems, { operation, query, rehearsal })) return undefined
     yield

@@ -84,7 +84,6 @@ function admit(
     changes.push(`The account gets the plan ${plan} first, because ${account.plan} does not include API access.`)
   }
   if (isRateLimited(problems)) changes.push('The quota of this path is restored first, because it is used up.')
-  if (has('invalid_request_body', 'unread')) changes.push('The body was left out, because none may be sent.')
   if (has('invalid_request_body', 'malformed')) changes.push('The request is sent as valid HTTP/1.1, with a `Host`.')
   if (has('invalid_request_body', 'timeout')) changes.push('The request is sent without a pause.')
   if (has('request_too_large', 'large-header')) changes.push('The request has no headers but those that it needs.')

@@ -1,7 +1,6 @@
 import type { ServiceContract } from '../behaviour/operation.ts'
 import type { OperationId } from '../behaviour/operations/operations.ts'
 import type { PlannedRequest } from '../behaviour/planned-request.ts'
-import { decisiveSettings } from '../choices/decisive-settings.ts'
 import { type Operation, pointerOf } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { Open } from '../contract/names.ts'
@@ -16,7 +15,7 @@ import { PersistentMap } from '../domain/persistent-map.ts'
 import { readJson, valueAt } from '../ground/json.ts'
 import type { Work } from '../ground/work.ts'
 import { bytesOf, textOf } from '../http/content.ts'
-import { createQueryReader, queryOf } from '../http/target.ts'
+import { queryOf, readQuery } from '../http/target.ts'
 import { isUnbidden } from '../http/unbidden.ts'
 import {
   describeEntry,
@@ -31,6 +30,7 @@ import { StoreError } from '../store/store-error.ts'
 import { type ChangesReport, describeChanges, type FoundChanges } from './changes.ts'
 import { correctRequest, type RefusedRequest } from './correction.ts'
 import { describeCredentials } from './credentials.ts'
+import { decisiveSettings } from './decisive-settings.ts'
 import { describeForeignHost, foreignHostOf } from './foreign-host.ts'
 import { findJsonPosition, type JsonPosition } from './json-position.ts'
 import { pageAddress } from './page-address.ts'
@@ -109,7 +109,8 @@ export function* explainEntry(entry: Entry, source: ExplanationSource): Work<Exp
     status: entry.status ?? null,
     code: entry.code ?? null,
     summary: summarise(entry, problems, position, source),
-    documented: entry.status !== undefined && assumptions.length === 0 && !entry.injected,
+    documented:
+      entry.status !== undefined && entry.operation !== undefined && assumptions.length === 0 && !entry.injected,
     assumptions,
     rules: rulesBehind(entry, contract),
     problems,
@@ -256,7 +257,7 @@ function rulesBehind(entry: Entry, contract: Contract): { id: string; says: stri
 
 /** The evidence that the journal still has. The number of such requests on that day is unknown. */
 function evidenceOf(entry: Entry, operation: Operation, status: number, contract: Contract): RuleEvidence {
-  const query = createQueryReader(contract.settings)(queryOf(entry.target))
+  const query = readQuery(queryOf(entry.target))
   const body = operation.readsBody && entry.body !== undefined ? readJson(textOf(entry.body)) : undefined
   const evidence = new RuleEvidence(contract)
   evidence.observation = observationOf(entry, status, query, body)
@@ -273,14 +274,14 @@ function* assumptionsBehind(entry: Entry, source: ExplanationSource): Work<Expla
   const { document } = contract
   if (injected || status === undefined) return []
   // The catalogue may answer with another code than the one that has the reason.
-  const refusal = `/components/x-errors/${problems[0]?.code ?? code}`
+  const refusal = `/x-errors/${problems[0]?.code ?? code}`
   const given = problems[0]?.reason
   const reason = (valueAt(document.source, `${refusal}/reasons/${given}/as`) as string | undefined) ?? given
   const place = operation && `${pointerOf(operation)}/responses`
   const reasonHasStatus =
     reason !== undefined && valueAt(document.source, `${refusal}/reasons/${reason}/status`) !== undefined
-  const ofSuccess = place ?? '/x-settings/cors'
-  const holders = code === undefined ? [ofSuccess] : [reasonHasStatus ? `${refusal}/reasons/${reason}` : refusal]
+  const ofSuccess = place === undefined ? [] : [place]
+  const holders = code === undefined ? ofSuccess : [reasonHasStatus ? `${refusal}/reasons/${reason}` : refusal]
   const settings = yield* decisiveSettings(entry, yield* statesFor(entry, source), contract)
   holders.push(...settings.map((name) => `/x-settings/${name}`))
   return document.extensions

@@ -5,7 +5,7 @@ import type { AccountState, DomainGroup } from '../domain/account.ts'
 import { comparedName } from '../domain/groups.ts'
 import type { Settings } from '../domain/settings.ts'
 import { nearestName } from '../ground/edit-distance.ts'
-import { type Parameters, queryMeaning, writeQuery } from '../http/target.ts'
+import { firstValues, type Parameters, writeQuery } from '../http/target.ts'
 import { quoted, spelt } from './wording.ts'
 
 export interface CorrectedQuery {
@@ -32,12 +32,12 @@ export function correctQuery(
   const { settings } = rehearsal.contract
   const named = placeParameters(sent, operation, settings)
   const changes = [...named.changes]
-  const given = queryMeaning(settings)(named.parameters)['id']
+  const given = firstValues(named.parameters)['id']
   const clues = [...others, ...sent.map(([, value]) => value)]
   const required = operation.checkQuery({}).length > 0
   const asksForOne = required || given !== undefined || others.length > 0
   if (!operation.parameters.has('id') || !asksForOne) return { parameters: named.parameters, changes }
-  if (typeof given === 'string' && rehearsal.state.groups.has(given)) return { parameters: named.parameters, changes }
+  if (given !== undefined && rehearsal.state.groups.has(given)) return { parameters: named.parameters, changes }
 
   const meant = clues.map((clue) => groupFor(clue, rehearsal.state, settings)).find((group) => group !== undefined)
   const isEmpty = rehearsal.state.groups.size === 0
@@ -64,11 +64,8 @@ function placeParameters(parameters: Parameters, operation: Operation, settings:
       name,
       [...operation.parameters].filter((each) => !names.has(each)),
     )
-    if (operation.parameters.has(name)) {
-      const again = settings.repeatedParameters === 'refused' && placed.some(([each]) => each === name)
-      if (again) changes.push(`The query parameter ${spelt(name)} is sent once.`)
-      else placed.push([name, value])
-    } else if (meant !== undefined) {
+    if (operation.parameters.has(name)) placed.push([name, value])
+    else if (meant !== undefined) {
       names.add(meant)
       placed.push([meant, value])
       changes.push(`The query parameter \`${meant}\` is what ${spelt(name)} stood for.`)

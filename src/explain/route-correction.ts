@@ -1,6 +1,5 @@
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
-import type { Settings } from '../domain/settings.ts'
 import { editDistance, letters } from '../ground/edit-distance.ts'
 import { decodePart, type Parameters, readParameters, splitTarget } from '../http/target.ts'
 import { spelt } from './wording.ts'
@@ -27,7 +26,7 @@ export function correctRoute(method: string, target: string, hasBody: boolean, c
   const { route, rest } = known === undefined ? nearestRoute(path, verb, contract) : { route: known, rest: undefined }
   const methods = contract.routes.get(route)
   const hasId = rest !== undefined || parameters.some(([name]) => name.toLowerCase() === 'id')
-  const corrected = allowedMethod(verb, methods, contract.settings, { hasBody, hasId })
+  const corrected = allowedMethod(verb, methods, { hasBody, hasId })
   const operation = methods?.get(corrected === 'HEAD' ? 'GET' : corrected)
   if (operation === undefined) throw new Error(`There is no ${corrected} ${route}.`)
   const changes: string[] = []
@@ -105,13 +104,8 @@ function meant(method: string, { hasBody, hasId }: Clues): string[] {
   }
 }
 
-function allowedMethod(
-  method: string,
-  methods: ReadonlyMap<string, Operation> | undefined,
-  { head }: Settings,
-  clues: Clues,
-): string {
-  if (methods?.has(method) || (method === 'HEAD' && head === 'get' && methods?.has('GET'))) return method
+function allowedMethod(method: string, methods: ReadonlyMap<string, Operation> | undefined, clues: Clues): string {
+  if (methods?.has(method) || (method === 'HEAD' && methods?.has('GET'))) return method
   const allowed = meant(method, clues).find((each) => methods?.has(each)) ?? methods?.keys().next().value
   if (allowed === undefined) throw new Error('A path has no methods.')
   return allowed

@@ -165,10 +165,10 @@ function requestOf(entry: Entry, { basePath }: ServiceContract, redact: Redact):
 
 /** The body that is sent again. For a body that was not read, only its presence matters. */
 function sentBody(entry: Entry, redact: Redact): SentBody | undefined {
-  const { method, body, problems } = entry
+  const { method, body } = entry
   if (!hasUnreadBody(entry)) return body === undefined || body.size === 0 ? undefined : bodyOf(bytesOf(body), redact)
   const isSafe = method === 'GET' || method === 'HEAD'
-  return isSafe && problems[0]?.reason !== 'unread' ? undefined : SUBSTITUTE
+  return isSafe ? undefined : SUBSTITUTE
 }
 
 function hasUnreadBody(entry: Entry): boolean {

@@ -8,7 +8,7 @@ import { isObject, readJson } from '../ground/json.ts'
 import { plural } from '../ground/plural.ts'
 import type { Work } from '../ground/work.ts'
 import { textOf } from '../http/content.ts'
-import { createQueryReader, queryOf } from '../http/target.ts'
+import { queryOf, readQuery } from '../http/target.ts'
 import type { Entry } from '../journal/entry.ts'
 
 /** The set-up of an account in which a request has the same outcome. */
@@ -88,7 +88,7 @@ export function* partFor(
   const { operation, target, body } = entry
   const sent = operation?.readsBody && body !== undefined ? readJson(textOf(body)) : undefined
   const named = namesIn(sent).map((name) => contract.canonicalHostname(name) ?? name)
-  const id = createQueryReader(settings)(queryOf(target))['id']
+  const id = readQuery(queryOf(target))['id']
   const name = isObject(sent) && typeof sent['name'] === 'string' ? sent['name'] : undefined
   const holder = name === undefined ? undefined : state.groupNames.get(comparedName(name, settings.nameComparison))
   const groups = [id, holder].flatMap((each) => (typeof each === 'string' ? (state.groups.get(each) ?? []) : []))
@@ -112,7 +112,7 @@ export function* partFor(
         chosen.map((group) => [group.id, { ...group, domains: group.domains.filter((each) => domains.has(each)) }]),
       ),
     },
-    isExact: !namesNothing && members.size <= PART && settings.domainCap === 'none' && settings.groupCap === 'none',
+    isExact: !namesNothing && members.size <= PART,
   }
 }
 

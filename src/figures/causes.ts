@@ -1,5 +1,5 @@
 import type { MonitoredDomain } from '../domain/account.ts'
-import { firstReportingDay, inheritTags, type PolicyTags, pinTags } from '../domain/dmarc.ts'
+import { COUNT_PERIOD, firstReportingDay, inheritTags, type PolicyTags, pinTags } from '../domain/dmarc.ts'
 import { pinOn, pinSpans } from '../domain/pins.ts'
 import { type Character, characterOf, episodesOf, policySteps, publishedTags } from './character.ts'
 import { type Episode, type EpisodeKind, touches } from './episodes.ts'
@@ -91,11 +91,11 @@ function additionOf(
 ): Cause {
   const [own, other] = [firstReportingDay(domain, settings), firstReportingDay(source, settings)]
   const whose = own >= other ? 'It' : source.name
-  const grows = usual.volume > 0 ? `, and its count grows for ${settings.countPeriod} days` : ''
+  const grows = usual.volume > 0 ? `, and its count grows for ${COUNT_PERIOD} days` : ''
   return {
     kind: 'addition',
     from: Math.max(own, other),
-    until: Math.max(own, other) + settings.countPeriod,
+    until: Math.max(own, other) + COUNT_PERIOD,
     description: `${whose} was added, so from now on the policy of its DNS shows${grows}.`,
   }
 }

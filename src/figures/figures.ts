@@ -1,5 +1,6 @@
 import type { AccountState, MonitoredDomain } from '../domain/account.ts'
 import {
+  COUNT_PERIOD,
   countedSince,
   type DmarcRecord,
   describeDomain,
@@ -18,7 +19,7 @@ import { countMessages, movingCount, NO_MESSAGES } from './messages.ts'
 
 /** The data that the figures of an account depend on, apart from its domains. */
 export interface FigureRules extends RecordRules {
-  settings: Pick<Settings, 'processingTime' | 'refresh' | 'unprocessedDomains' | 'policyBeforeRefresh' | 'countPeriod'>
+  settings: Pick<Settings, 'refresh' | 'unprocessedDomains'>
 }
 
 /** The parts of an account that its figures depend on. */
@@ -126,8 +127,7 @@ function computeRecord(
   if (shownFrom !== undefined && day < shownFrom) return undefined
   const isReported = day >= firstReportingDay(domain, settings)
   if (!isReported && pin === undefined && settings.unprocessedDomains === 'absent') return undefined
-  const isKnown = isReported || settings.policyBeforeRefresh === 'published'
-  const tags = isKnown ? tagsOn(seed, domain, character, source, day, settings) : undefined
+  const tags = isReported ? tagsOn(seed, domain, character, source, day, settings) : undefined
   const days = isReported && source !== undefined ? countedDays(domain, source, day, settings) : undefined
   const counts = days === undefined ? NO_MESSAGES : count(character, days.first, days.last, days.since)
   if (pin === undefined) return describeDomain(name, tags, counts, rules)
@@ -150,7 +150,7 @@ export function countedDays(
 ): CountedDays | undefined {
   if (day < firstReportingDay(domain, settings)) return undefined
   const since = Math.max(countedSince(domain, settings), countedSince(source, settings))
-  return { first: day - settings.countPeriod, last: day, since }
+  return { first: day - COUNT_PERIOD, last: day, since }
 }
 
 /**
@@ -247,8 +247,7 @@ export function sourceOf(
     if (above === undefined) continue
     const pin = pinOn(above, day, refresh)
     if (!hasRecord(characterIn(seed, above), pin)) continue
-    const isKnown = settings.policyBeforeRefresh === 'published' || day >= firstReportingDay(above, settings)
-    if (isKnown || pin?.p !== undefined) return above
+    if (day >= firstReportingDay(above, settings) || pin?.p !== undefined) return above
   }
   return undefined
 }

@@ -1,5 +1,6 @@
 import type { MonitoredDomain } from '../domain/account.ts'
 import {
+  COUNT_PERIOD,
   type DmarcRecord,
   firstRefresh,
   firstReportingDay,
@@ -265,7 +266,7 @@ function situationOf(
   const isOwn = source === domain && pin.p === undefined && pin.testing === undefined
   return {
     record,
-    policy: policyOf(pin, record, source, isReported, rules),
+    policy: policyOf(pin, record, source, isReported),
     inheritsFrom: source === domain ? undefined : source?.name,
     testedSince: isOwn && record.testing === 'y' ? stepOn(character, today)?.from : undefined,
     isPinned: [pin.dmarc, pin.dkim, pin.spf, pin.count].some((each) => each !== undefined),
@@ -275,7 +276,7 @@ function situationOf(
           episodes: episodesOf(character, begin, today),
           forged: countForged(character, days.first, today, days.since),
         }),
-    ...{ today, period: settings.countPeriod },
+    ...{ today, period: COUNT_PERIOD },
   }
 }
 
@@ -285,11 +286,10 @@ function policyOf(
   { p }: DmarcRecord,
   source: MonitoredDomain | undefined,
   isReported: boolean,
-  { settings }: FigureRules,
 ): Situation['policy'] {
   const shown = p === '' ? 'unknown' : p
   if (pinTags(undefined, pin) !== undefined) return shown
-  if (!isReported && settings.policyBeforeRefresh === 'none') return 'unknown'
+  if (!isReported) return 'unknown'
   if (source === undefined) return 'missing'
   return shown
 }

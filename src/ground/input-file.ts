@@ -8,7 +8,7 @@ const BYTE_ORDER_MARK = Buffer.from('\ufeff')
 const NEW_LINE = 10
 
 /** Why a file is not read; a phrase whose subject is the file. */
-export const WRITTEN_IN_UTF16 = 'is written in UTF-16; save it in UTF-8'
+const WRITTEN_IN_UTF16 = 'is written in UTF-16; save it in UTF-8'
 
 /** What messages say about a kind of file. */
 export interface InputKind {

@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { LOST_FILES } from './lost-files.ts'
 
 const NAME = 'dmarc-understudy'
@@ -56,9 +55,4 @@ export function listPackageFiles(folder: string): string[] {
 /** Loads a CommonJS module of the package by its path there, beginning with `./`, or one of another package by its name. */
 export function loadModule(path: string): unknown {
   return load(path.startsWith('.') ? placeOf(path) : path)
-}
-
-/** The address of a built module, for a thread; `undefined` in the sources, from which Node.js starts no thread. */
-export function findThreadModule(path: string): URL | undefined {
-  return isSource ? undefined : pathToFileURL(placeOf(path))
 }

@@ -2,11 +2,9 @@ import type { Operation } from '../contract/api.ts'
 import { type Problem, type Refusal, refuse } from '../domain/errors.ts'
 import type { Settings } from '../domain/settings.ts'
 import { type Awaitable, whenReady } from '../ground/awaitable.ts'
-import { findDuplicateField } from '../ground/duplicate-fields.ts'
-import { pointTo } from '../ground/json.ts'
 import { Turns } from '../ground/turns.ts'
 import type { Arrival } from './arrival.ts'
-import { acceptsType, BYTE_ORDER_MARK, createDecoder } from './charset.ts'
+import { acceptsType, decodeBody } from './charset.ts'
 import type { Content } from './content.ts'
 import { receiveBody } from './reception.ts'
 
@@ -14,10 +12,7 @@ import { receiveBody } from './reception.ts'
 export type ReadBody = { ok: true; value: unknown; content: Content } | (Refusal & { content?: Content })
 
 /** Settings of an API that decide how bodies are read. */
-export type BodySettings = Pick<
-  Settings,
-  'bodyLimit' | 'contentType' | 'requestCharset' | 'byteOrderMark' | 'duplicateFields' | 'unreadBodies'
->
+export type BodySettings = Pick<Settings, 'bodyLimit' | 'contentType'>
 
 /** The header fields that describe a body. */
 export interface MediaFields {
@@ -50,36 +45,13 @@ export interface BodyReader {
 }
 
 export function createBodyReader(settings: BodySettings): BodyReader {
-  const decode = createDecoder(settings)
-
-  function parseBytes(bytes: Buffer, type: string | undefined): ReadBody {
-    const text = decode(bytes, type)
-    return parseText(text, { held: text ?? bytes, size: bytes.length })
-  }
-
-  /** To decode a long body, and to parse it, takes long enough that other requests get their turn before both. */
-  async function parseInTurns(bytes: Buffer, type: string | undefined): Promise<ReadBody> {
-    const turns = new Turns()
-    await turns.next()
-    const text = decode(bytes, type)
-    await turns.next()
-    return parseText(text, { held: text ?? bytes, size: bytes.length })
-  }
-
-  /** `text` is `undefined` if the bytes are invalid in their charset. */
-  function parseText(text: string | undefined, content: Content): ReadBody {
-    if (content.size === 0) return { ...refuse({ code: 'invalid_request_body', reason: 'absent' }), content }
-    if (text === undefined) return { ...refuse({ code: 'invalid_json' }), content }
-    return settings.duplicateFields === 'last' ? parseLast(text, content) : parseUnique(text, content)
-  }
-
   function readWhole(
     size: number,
     fields: MediaFields,
     { readsBody, bodyOptional = false }: Pick<Operation, 'readsBody'> & Partial<Pick<Operation, 'bodyOptional'>>,
     readContent: () => ReadBody,
   ): ReadBody | undefined {
-    if (!readsBody) return size > 0 && settings.unreadBodies === 'refused' ? UNREAD : undefined
+    if (!readsBody) return undefined
     if (bodyOptional && size === 0) return undefined
     const problem = findMediaProblem(fields, settings)
     if (problem !== undefined) return refuse(problem)
@@ -90,7 +62,7 @@ export function createBodyReader(settings: BodySettings): BodyReader {
 
   return {
     read(request, { readsBody, bodyOptional }) {
-      if (!readsBody) return settings.unreadBodies === 'refused' && hasBody(request) ? UNREAD : undefined
+      if (!readsBody) return undefined
       if (bodyOptional && !hasBody(request)) return undefined
       const { headers } = request
       const { bodyLimit } = settings
@@ -99,26 +71,20 @@ export function createBodyReader(settings: BodySettings): BodyReader {
       return whenReady(receiveBody(request, bodyLimit), (bytes) => {
         if (bytes === undefined) return refuse(tooLarge(bodyLimit))
         const parse = bytes.length > LONG ? parseInTurns : parseBytes
-        return parse(bytes, headers['content-type'])
+        return parse(bytes)
       })
     },
 
     readText: (text, size, fields, { readsBody }) =>
-      readWhole(size, fields, { readsBody }, () => {
-        const isMarked = text.startsWith(BYTE_ORDER_MARK) && settings.byteOrderMark === 'ignored'
-        return parseText(isMarked ? text.slice(1) : text, { held: text, size })
-      }),
+      readWhole(size, fields, { readsBody }, () => parseText(text, { held: text, size })),
 
-    readBytes: (bytes, fields, operation) =>
-      readWhole(bytes.length, fields, operation, () => parseBytes(bytes, fields['content-type'])),
+    readBytes: (bytes, fields, operation) => readWhole(bytes.length, fields, operation, () => parseBytes(bytes)),
   }
 }
 
-const UNREAD = refuse({ code: 'invalid_request_body', reason: 'unread' })
-
 function findMediaProblem(
   { 'content-type': type, 'content-encoding': coding }: MediaFields,
-  settings: Pick<Settings, 'contentType' | 'requestCharset'>,
+  settings: Pick<Settings, 'contentType'>,
 ): Problem | undefined {
   if (!acceptsType(type, settings)) {
     return { code: 'invalid_request_body', reason: 'content-type', value: type ?? null }
@@ -129,20 +95,27 @@ function findMediaProblem(
   return undefined
 }
 
-/** If several fields have the same name, `JSON.parse` keeps the last one. */
-function parseLast(text: string, content: Content): ReadBody {
-  try {
-    return { ok: true, value: JSON.parse(text), content }
-  } catch {}
-  return { ...refuse({ code: 'invalid_json' }), content }
+function parseBytes(bytes: Buffer): ReadBody {
+  const text = decodeBody(bytes)
+  return parseText(text, { held: text ?? bytes, size: bytes.length })
 }
 
-function parseUnique(text: string, content: Content): ReadBody {
-  const body = parseLast(text, content)
-  const repeated = body.ok ? findDuplicateField(text) : undefined
-  if (repeated === undefined) return body
-  const field = pointTo('', repeated)
-  return { ...refuse({ code: 'invalid_json', reason: 'duplicate-field', field }), content }
+/** To decode a long body, and to parse it, takes long enough that other requests get their turn before both. */
+async function parseInTurns(bytes: Buffer): Promise<ReadBody> {
+  const turns = new Turns()
+  await turns.next()
+  const text = decodeBody(bytes)
+  await turns.next()
+  return parseText(text, { held: text ?? bytes, size: bytes.length })
+}
+
+/** `text` is `undefined` if the bytes are no UTF-8. Of several fields with one name, `JSON.parse` keeps the last one. */
+function parseText(text: string | undefined, content: Content): ReadBody {
+  if (content.size === 0) return { ...refuse({ code: 'invalid_request_body', reason: 'absent' }), content }
+  try {
+    if (text !== undefined) return { ok: true, value: JSON.parse(text), content }
+  } catch {}
+  return { ...refuse({ code: 'invalid_json' }), content }
 }
 
 /** The problem of a body of more than `limit` bytes. */

@@ -3,6 +3,9 @@ import type { Content } from './content.ts'
 /** Names and values alternate. For an object, Node needs twice the time. */
 export type Headers = (string | number)[]
 
+/** The Content-Type of every response. JSON is always UTF-8, so a charset would say nothing new (RFC 8259 §8.1). */
+export const RESPONSE_TYPE = 'application/json'
+
 /** The service's decision to send a response, or none. A door carries it out. */
 export type Delivery = Response | Loss
 

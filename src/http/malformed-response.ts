@@ -1,6 +1,7 @@
 import type { Contract } from '../contract/contract.ts'
 import type { Problem } from '../domain/errors.ts'
 import type { AnonymousIds } from './anonymous-ids.ts'
+import { RESPONSE_TYPE } from './delivery.ts'
 import { errorEnvelope } from './envelope.ts'
 import type { Log } from './log.ts'
 
@@ -19,19 +20,17 @@ export interface MalformedExchange {
   method: string
   target: string
   problem: Problem
-  /** Absent if the connection was closed without a response. */
-  response: MalformedResponse | undefined
+  response: MalformedResponse
 }
 
 /**
- * Refuses input that is not HTTP, and records it. `cause` is the code of Node's error. Returns the usual error envelope,
- * or `undefined` if the connection is closed without a response.
+ * Refuses input that is not HTTP with the usual error envelope, and records it. `cause` is the code of Node's error.
  */
 export type MalformedRefusal = (
   problem: Problem,
   request: Pick<MalformedExchange, 'method' | 'target'>,
   cause?: string,
-) => MalformedResponse | undefined
+) => MalformedResponse
 
 export function createMalformedRefusal(
   contract: Contract,
@@ -42,24 +41,23 @@ export function createMalformedRefusal(
   return function refuseMalformed(problem, { method, target }, cause) {
     const requestId = nextId('malformed')
     const response = malformedResponse(contract, problem, requestId)
-    const answered = response && { status: response.status, code: response.code }
-    log.info({ request_id: requestId, ...answered, cause }, 'malformed request')
+    const { status, code } = response
+    log.info({ request_id: requestId, status, code, cause }, 'malformed request')
     record({ requestId, method, target, problem, response })
     return response
   }
 }
 
-/** The usual error envelope; `undefined` if the connection is closed without a response. */
+/** The usual error envelope. */
 export function malformedResponse(
-  { catalogue, settings }: Contract,
+  { catalogue }: Pick<Contract, 'catalogue'>,
   problem: Problem<string>,
   requestId: string,
-): MalformedResponse | undefined {
-  if (settings.notHttp === 'closed') return undefined
+): MalformedResponse {
   const { status, code, message } = catalogue.answer(problem)
   const body = Buffer.from(JSON.stringify(errorEnvelope({ code, message })))
   const headers = {
-    'Content-Type': settings.responseType,
+    'Content-Type': RESPONSE_TYPE,
     'Content-Length': body.length,
     'X-Request-Id': requestId,
     Connection: 'close',

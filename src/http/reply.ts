@@ -1,6 +1,6 @@
 import type { Api, Operation, ResponseContract } from '../contract/api.ts'
 import type { Problems } from '../domain/errors.ts'
-import { isObject, type Json } from '../ground/json.ts'
+import { isObject } from '../ground/json.ts'
 import { type DescribedViolation, reportViolation, type Violation } from '../ground/schema.ts'
 import { type Content, contentOf } from './content.ts'
 import { errorEnvelope } from './envelope.ts'
@@ -80,7 +80,7 @@ export class Replier {
   }
 
   succeed({ id, success }: Operation, data: unknown): Reply {
-    const body = { success: true, data: isObject(data) ? inForm(success, data) : data }
+    const body = { success: true, data: inForm(success, data) }
     const breach = this.#findBreach(success.check, body, id, success.status)
     const { status, constantHeaders: headers } = success
     return { status, headers, body: contentOf(success.write(body)), breach }
@@ -115,7 +115,8 @@ export class Replier {
 }
 
 /** The data of an operation with the fields that the document gives them. */
-function inForm({ defaults, fields }: ResponseContract, data: Json): Json {
+export function inForm({ defaults, fields }: Pick<ResponseContract, 'defaults' | 'fields'>, data: unknown): unknown {
+  if (!isObject(data)) return data
   const complete = defaults === undefined ? data : { ...defaults, ...data }
   return fields === undefined
     ? complete

@@ -16,7 +16,7 @@ type Methods = ReadonlyMap<string, Operation>
  */
 export function createRouter(
   { basePath, routes }: Api,
-  settings: Pick<Settings, 'pathMatching' | 'head'>,
+  settings: Pick<Settings, 'pathMatching'>,
 ): (method: string, path: string) => Route {
   /** The routes of paths without parameters. */
   const fixed = new Map([...routes].map(([path, methods]) => [basePath + path, routesOf(methods)]))
@@ -54,12 +54,9 @@ export function createRouter(
     const found = exact ?? (settings.pathMatching === 'lenient' ? findLeniently(path) : undefined)
     if (found === undefined) return refuse({ code: 'not_found', reason: 'path', value: path, about: { path } })
     const { methods, parameters } = found
-    const operation = methods.get(method === 'HEAD' && settings.head === 'get' ? 'GET' : method)
+    const operation = methods.get(method === 'HEAD' ? 'GET' : method)
     if (operation !== undefined) return { ok: true, operation, parameters }
-    const allowed = [...methods.keys()].flatMap((name) =>
-      name === 'GET' && settings.head === 'get' ? ['GET', 'HEAD'] : [name],
-    )
-    const allow = allowed.join(', ')
+    const allow = [...methods.keys()].flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name])).join(', ')
     const [neighbour] = methods.values()
     return {
       ...refuse({ code: 'not_found', reason: 'method', value: method, about: { method, path, allowed: allow } }),

@@ -1,5 +1,3 @@
-import type { Settings } from '../domain/settings.ts'
-
 /** The parts of a request target (RFC 9112 §3.2). Scheme and authority of the absolute form are left out. */
 export interface RequestTarget {
   path: string
@@ -10,40 +8,12 @@ export interface RequestTarget {
 /** The parameters of a query in their order, decoded. A name can occur several times. */
 export type Parameters = readonly (readonly [name: string, value: string])[]
 
-/** Parameter values by name. A list means several values, in an API that refuses a repeated parameter. */
-export type Query = Readonly<Record<string, string | readonly string[]>>
-
-/** The meaning of query parameters in an API. */
-export type QueryMeaning = (parameters: Parameters) => Query
+/** Parameter values by name. */
+export type Query = Readonly<Record<string, string>>
 
 export function readTarget(target: string): RequestTarget {
   const { path, query } = splitTarget(target)
-  return { path, query: query === undefined ? {} : readQuery(query) }
-}
-
-/** Creates the function that reads the query of a target, if there is one, by the settings of an API. */
-export function createQueryReader(settings: QuerySettings): (text: string | undefined) => Query {
-  const meaning = queryMeaning(settings)
-  return (text) => (text === undefined ? {} : (readPlain(text) ?? meaning(readParameters(text))))
-}
-
-export type QuerySettings = Pick<Settings, 'emptyParameters' | 'repeatedParameters'>
-
-/**
- * A setting is read only if there is an empty or a repeated parameter. The object that the function returns has no
- * prototype, so a parameter can have any name.
- */
-export function queryMeaning(settings: QuerySettings): QueryMeaning {
-  return (parameters) => {
-    const query: Record<string, string | readonly string[]> = Object.create(null)
-    for (const [name, value] of parameters) {
-      if (value === '' && settings.emptyParameters === 'absent') continue
-      const former = query[name]
-      if (former === undefined || settings.repeatedParameters === 'last') query[name] = value
-      else if (settings.repeatedParameters === 'refused') query[name] = [former, value].flat()
-    }
-    return query
-  }
+  return { path, query: readQuery(query) }
 }
 
 /** The path and the query as they were sent. The query is `undefined` if there is no question mark. */
@@ -59,12 +29,15 @@ export function queryOf(target: string): string {
   return mark < 0 ? '' : target.slice(mark + 1)
 }
 
-/** The first value of each parameter of a query. The object has no prototype, so a parameter can have any name. */
-export function readQuery(text: string): Record<string, string> {
-  const plain = readPlain(text)
-  if (plain !== undefined) return plain
+/** The first value of each parameter of a query, as `splitTarget` returns it. */
+export function readQuery(text: string | undefined): Record<string, string> {
+  return text === undefined ? {} : (readPlain(text) ?? firstValues(readParameters(text)))
+}
+
+/** The first value of each parameter. The object has no prototype, so a parameter can have any name. */
+export function firstValues(parameters: Parameters): Record<string, string> {
   const query: Record<string, string> = Object.create(null)
-  for (const [name, value] of readParameters(text)) query[name] ??= value
+  for (const [name, value] of parameters) query[name] ??= value
   return query
 }
 
@@ -80,7 +53,8 @@ function readPlain(text: string): Record<string, string> | undefined {
 }
 
 export function readParameters(query: string): Parameters {
-  return [...new URLSearchParams(query)]
+  const plain = readPlain(query)
+  return plain === undefined ? [...new URLSearchParams(query)] : Object.entries(plain)
 }
 
 /** A percent-encoded part of a target as plain text; `undefined` if it is malformed. */

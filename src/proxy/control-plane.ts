@@ -9,17 +9,23 @@ import { OPERATIONS } from '../behaviour/operations/operations.ts'
 import { bindBehaviours } from '../behaviour/service-contract.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { ServerUrls } from '../coverage/curl.ts'
-import { envelopeIn } from '../exchanges/reading.ts'
+import type { SeenBody } from '../exchanges/exchange.ts'
+import { codeIn, envelopeIn } from '../exchanges/reading.ts'
 import { systemClock } from '../ground/clock.ts'
+import type { Content } from '../http/content.ts'
 import type { Log } from '../http/log.ts'
-import { createQueryReader, splitTarget } from '../http/target.ts'
-import { Journal } from '../journal/journal.ts'
+import { createRouter } from '../http/router.ts'
+import { readQuery, splitTarget } from '../http/target.ts'
+import { NOT_ADMITTED } from '../journal/entry.ts'
+import { Journal, type NewEntry } from '../journal/journal.ts'
 import { Secrets } from '../journal/redaction/secrets.ts'
+import { isFailure, partyOf } from '../judge/finding.ts'
 import { createExplainer } from '../start/violation-explainer.ts'
 import { openMemoryStore } from '../store/memory.ts'
 import { ALWAYS_READY } from '../store/readiness.ts'
-import { createEntryWriter, LARGEST_JSON } from './journal-entry.ts'
-import type { WitnessOptions } from './witness.ts'
+import type { Sighting } from './sighting.ts'
+import type { PassedExchange } from './traffic.ts'
+import type { ExchangeJudgement, WitnessOptions } from './witness.ts'
 
 /** The operations of the control plane that work if only requests are known. */
 const OFFERED: ReadonlySet<string> = new Set([
@@ -27,6 +33,10 @@ const OFFERED: ReadonlySet<string> = new Set([
   ...['getOverallCoverage', 'getCoverage', 'getVerdict', 'clearVerdict', 'explainRequest', 'listFaultSets'],
   ...['streamAllEvents', 'streamEvents'],
 ])
+
+/** The largest JSON that is parsed, in bytes. Parsing a larger one would delay the traffic that is passed on. */
+const LARGEST_JSON = 1 << 20
+const SECRET = /^(?:authorization|proxy-authorization|cookie2?|set-cookie2?)$/i
 
 export interface ControlPlaneOptions {
   contract: Contract
@@ -71,20 +81,17 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
   })
   await worlds.create({ id: DEFAULT_ACCOUNT })
   const stopping = new AbortController()
-  const readiness = ALWAYS_READY
+  const place = { readiness: ALWAYS_READY, urls: () => urls }
   const admin = createAdmin({
     control: createControlLoader({
-      ...{ contract, instance, store, clock, worlds, exchanges, readiness, traffic: undefined, enforceQuotas: false },
-      faultSets: [],
-      urls: () => urls,
+      ...{ contract, instance, store, clock, worlds, exchanges, traffic: undefined, enforceQuotas: false },
+      ...{ faultSets: [], ...place },
       observed: { offers: OFFERED, verdict },
     }),
-    ...{ token, host, instance, log, readiness },
-    urls: () => urls,
+    ...{ token, host, instance, log, ...place },
     stopping: stopping.signal,
   })
   const write = createEntryWriter(contract, journal)
-  const readQuery = createQueryReader(contract.settings)
   const history = exchanges.historyOf(DEFAULT_ACCOUNT, 0)
   return {
     answer: (request, response) => void admin(request, response),
@@ -92,7 +99,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
       const { request } = sighting.exchange
       exchanges.take(write(sighting, passed, judgement), {
         history,
-        query: readQuery(splitTarget(request.target).query) as Record<string, string>,
+        query: readQuery(splitTarget(request.target).query),
         body: envelopeIn(request.body, LARGEST_JSON),
         judged: judgement.isJudged,
         ...{ principal: undefined, owner: undefined },
@@ -100,5 +107,50 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
       })
     },
     stop: () => stopping.abort(),
+  }
+}
+
+/** Makes the function that writes an exchange, and what the judgement has found in it, as an entry of the journal. */
+function createEntryWriter(contract: Contract, journal: Journal) {
+  const findRoute = createRouter(contract, contract.settings)
+
+  return function writeEntry(
+    { exchange, recorded, redact, isOfService }: Sighting,
+    passed: PassedExchange,
+    { findings }: ExchangeJudgement,
+  ): NewEntry {
+    const { request, response } = exchange
+    const { path } = splitTarget(request.target)
+    const route = isOfService ? findRoute(request.method, path) : undefined
+    const failures = findings.filter(isFailure).map((finding) => ({ ...finding, by: partyOf(finding) }))
+    const shown = (fields: readonly (readonly [string, string])[]) =>
+      fields.filter(([name]) => !SECRET.test(name)).flatMap(([name, value]) => [redact(name), redact(value)])
+    return {
+      ...NOT_ADMITTED,
+      requestId: exchange.id,
+      at: exchange.at,
+      duration: Math.round((passed.ended - passed.started) * 1000) / 1000,
+      account: DEFAULT_ACCOUNT,
+      key: request.credentials.kind === 'sent' && request.credentials.key !== '' ? request.credentials.key : undefined,
+      method: request.method,
+      target: request.target,
+      path,
+      headers: shown(recorded.request.fields),
+      body: contentOf(request.body, passed.request.body.size),
+      operation: route?.ok ? route.operation : undefined,
+      status: response?.status,
+      code: response && codeIn(response, LARGEST_JSON),
+      problems: [],
+      violatesContract: failures.some(({ by }) => by === 'client'),
+      responseHeaders: shown(recorded.response?.fields ?? []),
+      responseBody: response && contentOf(response.body, passed.response?.body.size ?? 0),
+      violations: failures,
+    }
+  }
+
+  function contentOf(body: SeenBody, size: number): Content | undefined {
+    if (!body.isKnown) return size > 0 ? { held: Buffer.alloc(0), size } : undefined
+    const { bytes } = body
+    return bytes.length === 0 ? undefined : journal.keepBody({ held: bytes, size: bytes.length })
   }
 }

@@ -4,20 +4,18 @@ import type { Contract } from '../contract/contract.ts'
 import { systemClock } from '../ground/clock.ts'
 import { plural } from '../ground/plural.ts'
 import { nameInstance } from '../ground/secrets.ts'
+import { pause } from '../ground/timers.ts'
 import type { Log } from '../http/log.ts'
 import { isFailure, type JudgedDifference, partyOf } from '../judge/finding.ts'
 import type { ControlPlane } from './control-plane.ts'
-import { type ExchangeJudge, NOTHING_FOUND, type Tally } from './judge.ts'
 import { Relay, type RelayOptions } from './relay.ts'
-import { describeFailure } from './target.ts'
 import { ProxyTraffic } from './traffic.ts'
-import { type Sightings, Witness, type WitnessOptions } from './witness.ts'
+import { Witness, type WitnessOptions } from './witness.ts'
 
 export interface ProxyOptions
   extends Pick<RelayOptions, 'target' | 'host' | 'port' | 'maxConnections' | 'idle'>,
-    Pick<WitnessOptions, 'record' | 'seen' | 'found'> {
+    Pick<WitnessOptions, 'judge' | 'record' | 'seen' | 'found'> {
   contract: Contract
-  judge: ExchangeJudge
   /** Whether there is a control plane below `/__admin`. */
   admin: boolean
   adminToken: string | undefined
@@ -35,27 +33,12 @@ export interface RunningProxy {
   readonly adminUrl: string | undefined
   readonly instance: string
   readonly witness: Witness
-  /** How many connections exceeded the limit. */
-  readonly refused: number
-  /** How many connections could not be passed on, and how many messages, because they were malformed. */
-  readonly failed: number
-  readonly malformed: number
-  /** Connects to the service, to check that this works. */
-  probe(): Promise<FirstConnection>
+  /** What went wrong: connections beyond the limit, requests that the service did not answer, messages not passed on. */
+  readonly troubles: { readonly refused: number; readonly failed: number; readonly unpassed: number }
   /** Gives open requests a short time to end, and judges the traffic until the signal is aborted. */
   stop(signal: AbortSignal): Promise<void>
 }
 
-/** The result of the first connection to the service. */
-type FirstConnection =
-  | { kind: 'answers' }
-  /** The service may answer later. */
-  | { kind: 'silent'; reason: string }
-  /** The service will not answer until the user changes something; `usage`: whether a wrong option is the cause. */
-  | { kind: 'wrong'; reason: string; usage: boolean }
-
-/** In milliseconds: how long the start waits for a connection to the service. */
-const PROBE_PATIENCE = 3_000
 /** In milliseconds: how long a question for the verdict waits for what is still to be judged. */
 const VERDICT_PATIENCE = 5_000
 /** How many different sentences are sent. */
@@ -74,8 +57,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   }
   const instance = nameInstance()
   let plane: ControlPlane | undefined
-  let failed = 0
-  let malformed = 0
+  const counts = { failed: 0, unpassed: 0 }
   const witness = new Witness({
     ...{ target, judge, record, seen, found },
     basePath: contract.basePath,
@@ -85,22 +67,19 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       say('An exchange could not be judged, because this program has made a mistake. The traffic goes on.')
     },
   })
-  const traffic = new ProxyTraffic(witness, systemClock)
   const relay = new Relay({
-    ...{ target, host, traffic, port: options.port, maxConnections: options.maxConnections, idle: options.idle },
+    ...{ target, host, port: options.port, maxConnections: options.maxConnections, idle: options.idle },
+    traffic: new ProxyTraffic((exchange) => witness.take(exchange), systemClock),
     keptPath: admin ? ADMIN_PATH : undefined,
     answer: (request, response) => (plane === undefined ? request.socket.destroy() : plane.answer(request, response)),
-    failed(error, hasConnected) {
-      failed++
-      if (hasConnected) say(`${target.url} has broken a connection off (${error.code}); the client sees the same.`)
-      else say(`${describeFailure(error, target).text} The connection of the client was closed without a response.`)
+    failed(reason) {
+      counts.failed++
+      say(`${reason} The client got 502, or an incomplete response if a part was passed on.`)
     },
-    malformed(reason) {
-      malformed++
+    unpassed(reason) {
+      counts.unpassed++
       say(reason)
     },
-    foreignHost: (name) =>
-      say(`Requests have the Host ${name.slice(0, 100)}, which is no name of the proxy, so it is passed on as it is.`),
   })
   const origin = await relay.listen()
   const urls = { baseUrl: origin + target.basePath, adminUrl: origin + ADMIN_PATH, hasPage: admin }
@@ -114,33 +93,21 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     adminUrl: admin ? urls.adminUrl : undefined,
     instance,
     witness,
-    get refused() {
-      return relay.refused
-    },
-    get failed() {
-      return failed
-    },
-    get malformed() {
-      return malformed
-    },
-    async probe() {
-      const error = await relay.probe(PROBE_PATIENCE)
-      if (relay.isLoop) return { kind: 'wrong', reason: 'is the proxy itself', usage: true }
-      if (error === undefined) return { kind: 'answers' }
-      const { text, isLasting, isUsage } = describeFailure(error, target)
-      return isLasting ? { kind: 'wrong', reason: text, usage: isUsage } : { kind: 'silent', reason: text }
+    get troubles() {
+      return { ...counts, refused: relay.refused }
     },
     async stop(signal) {
       plane?.stop()
       await relay.stop()
-      traffic.flush()
-      await witness.finish(signal)
+      if (signal.aborted) witness.hurry()
+      signal.addEventListener('abort', () => witness.hurry())
+      await witness.idle()
     },
   }
 }
 
 /** What was not judged although it could have been, in sentences. With any of it, a run does not pass. */
-export function listUnjudged({ exchanges, skipped, left, failures }: Sightings, waiting = 0): string[] {
+export function listUnjudged({ exchanges, skipped, left, failures }: Witness['sightings'], waiting = 0): string[] {
   const counted: [count: number, rest: string][] = [
     [waiting, 'still to be judged.'],
     [left, 'not judged before the proxy ended.'],
@@ -154,28 +121,25 @@ export function listUnjudged({ exchanges, skipped, left, failures }: Sightings, 
 
 /** The result of the judgement as it is now, from which the report at the end is made, too. */
 async function describeVerdict(witness: Witness, { judge, counts }: ProxyOptions): Promise<ObservedVerdict> {
-  await witness.catchUp(VERDICT_PATIENCE)
-  // A judge that has ended has judged nothing for sure.
-  const tally = await judge.tally().catch((): Tally => NOTHING_FOUND)
+  await Promise.race([witness.idle(), pause(VERDICT_PATIENCE, undefined, { ref: false })])
+  const conclusion = judge.conclude()
   const { waiting, sightings } = witness
   const { exchanges, foreign, skipped, left, failures } = sightings
   const unjudged = listUnjudged(sightings, waiting)
-  const timesOf = (findings: readonly JudgedDifference[]) =>
-    findings.reduce((sum, { id }) => sum + (tally.counts[id] ?? 1), 0)
-  const counted = tally.findings.filter(counts)
-  const ofService = tally.findings.filter((finding) => isFailure(finding) && partyOf(finding) === 'service')
-  const found = timesOf(ofService)
+  const counted = conclusion.findings.filter(counts)
+  const ofService = conclusion.findings.filter((finding) => isFailure(finding) && partyOf(finding) === 'service')
+  const found = ofService.reduce((sum, { id }) => sum + (conclusion.counts[id] ?? 1), 0)
   const [first] = ofService
   const what = first === undefined ? '' : ` The first was at ${first.method} ${first.path}: ${first.message}`
   const times = found === 1 ? 'once' : `${found} times`
   return {
-    passed: counted.length === 0 && tally.judged > 0 && unjudged.length === 0,
+    passed: counted.length === 0 && conclusion.judged > 0 && unjudged.length === 0,
     message: [
       found === 0 ? 'The service did nothing wrong.' : `The service did something wrong ${times}.${what}`,
-      `${tally.judged} of ${plural(exchanges, 'exchange was', 'exchanges were')} judged.`,
+      `${conclusion.judged} of ${plural(exchanges, 'exchange was', 'exchanges were')} judged.`,
       ...unjudged,
     ].join(' '),
-    judged: tally.judged,
+    judged: conclusion.judged,
     service: {
       findings: found,
       exchanges,

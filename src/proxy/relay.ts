@@ -1,70 +1,79 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { connect, type Socket } from 'node:net'
-import { connect as connectSecurely } from 'node:tls'
-import { clearTimeout, setImmediate, setTimeout } from '../ground/timers.ts'
+import * as http from 'node:http'
+import * as https from 'node:https'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { clearTimeout, setTimeout } from '../ground/timers.ts'
 import { closeServer, listen } from '../http/engine/http-server.ts'
-import { isLoopback, isOurs } from '../http/hosts.ts'
+import { createHostCheck } from '../http/hosts.ts'
 import { splitTarget } from '../http/target.ts'
-import { type ConnectionDeps, HEADER_LIMIT, ProxiedConnection, refusal } from './connection.ts'
-import { keepOpenAtEnd } from './node-internals.ts'
+import { endToEnd, isOneHop, nextRequest, pairsOf } from './hop.ts'
+import { describeFailure, type ProxyTarget, tooLate } from './target.ts'
+import { mayChange, type PassedExchange, type ProxyTraffic } from './traffic.ts'
 
+/** How many bytes a header may have. Servers accept 8 to 64 KiB. */
+export const HEADER_LIMIT = 128 << 10
+/** How many requests of one connection may wait for a response. */
+export const PIPELINE_LIMIT = 100
+/** In milliseconds: how long it may take to open a connection to the service. */
+const CONNECT_PATIENCE = 30_000
 /** In milliseconds: how long both directions of a connection may be silent. */
 const IDLE = 10 * 60_000
+/** In milliseconds: how long a connection to the service is kept for a further request. Most servers keep it for 5 s. */
+const KEPT = 4_000
 
-export interface RelayOptions extends Pick<ConnectionDeps, 'target' | 'traffic' | 'failed' | 'malformed'> {
+const NOTHING = Buffer.alloc(0)
+/** The code of our own errors about responses that cannot be passed on. Those of Node.js begin with it. */
+const INVALID = 'HPE_'
+
+type HttpError = NodeJS.ErrnoException & { reason?: string }
+
+export interface RelayOptions {
+  target: ProxyTarget
+  traffic: ProxyTraffic
   host: string
   port: number
   maxConnections: number
   /** This path and the paths below it are never passed on. */
   keptPath: string | undefined
   /** Answers a request to a kept path. */
-  answer(request: IncomingMessage, response: ServerResponse): void
-  /** Requests have a Host that is passed on unchanged. */
-  foreignHost(host: string): void
+  answer(request: http.IncomingMessage, response: http.ServerResponse): void
+  /** The service could not be reached, or it broke off the connection; the reason is a sentence. */
+  failed(reason: string): void
+  /** A message was not passed on, because it is malformed or not for the service; the reason is a sentence. */
+  unpassed(reason: string): void
   idle?: number | undefined
 }
 
-/** Listens for clients, and passes their requests on to the service. */
+/** A request on its way: what the client gets, and what is told of it. */
+interface Passage {
+  request: http.IncomingMessage
+  response: http.ServerResponse
+  exchange: PassedExchange
+  options: https.RequestOptions
+}
+
+/**
+ * Passes requests on to the service, and its responses back. It is one hop: what the fields of a message say to the next
+ * hop stays here, and everything else is passed on with its order, case and repeats, while it arrives.
+ */
 export class Relay {
   readonly #options: RelayOptions
-  readonly #server: Server
-  readonly #connections = new Map<Socket, ProxiedConnection>()
-  /** Our ends of connections to the service. A client with such an address shows that the proxy calls itself. */
-  readonly #own = new Set<string>()
-  /** The clients by their addresses. A client may be accepted before its address is known to be one of ours. */
-  readonly #clients = new Map<string, Socket>()
+  readonly #server: http.Server
+  readonly #agent: http.Agent
+  readonly #isOurs: (host: string) => boolean
+  /** By connection of a client: the responses that are not sent, in the order of their requests. */
+  readonly #open = new Map<Duplex, http.ServerResponse[]>()
   /** How many connections were refused because of `maxConnections`. */
   refused = 0
-  /** Whether a connection to the service came back to the proxy. */
-  isLoop = false
 
   constructor(options: RelayOptions) {
     this.#options = options
-    const take = (request: IncomingMessage, response: ServerResponse) => this.#take(request, response)
-    const server = createServer(
-      {
-        // The service decides about its clients' patience, and about requests without a Host.
-        ...{ headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0, requireHostHeader: false, noDelay: true },
-        ...{ maxHeaderSize: HEADER_LIMIT },
-      },
-      take,
-    )
-    this.#server = server
-    server.maxHeadersCount = 0
-    server.maxConnections = options.maxConnections
-    keepOpenAtEnd(server, true)
-    server.on('drop', () => this.refused++)
-    server.on('connection', (client) => this.#accept(client))
-    server.on('checkContinue', take)
-    server.on('checkExpectation', take)
-    server.on('clientError', (error, client) => this.#connections.get(client as Socket)?.refuse(error))
-    server.on('connect', (_, client) => {
-      options.malformed('A request asks for a tunnel (CONNECT), so it was not passed on.')
-      client.end(refusal(501, 'This request asks for a tunnel'))
-    })
-    server.setTimeout(options.idle ?? IDLE, (client) =>
-      this.#connections.get(client)?.breakOff('Nothing was sent for too long.', false),
-    )
+    const { target, host } = options
+    const { Agent } = target.isSecure ? https : http
+    this.#agent = new Agent({ ...target.tls, keepAlive: true, timeout: KEPT })
+    const passes = createHostCheck(host, [target.authority])
+    this.#isOurs = (name) => passes({ headers: { host: name } })
+    this.#server = this.#createServer()
   }
 
   /** Resolves to the origin of the proxy for clients on this machine. Rejects with the error of `listen`. */
@@ -72,91 +81,197 @@ export class Relay {
     return listen(this.#server, this.#options.port, this.#options.host)
   }
 
-  /** Connects to the service once. Resolves to the error, if any; `isLoop` says whether it came back to the proxy. */
-  async probe(patience: number): Promise<NodeJS.ErrnoException | undefined> {
-    const { host, port, isSecure, tls } = this.#options.target
-    const socket = isSecure ? connectSecurely({ ...tls, host, port }) : connect({ host, port })
-    socket.once('connect', () => this.#noteOwn(socket))
-    return new Promise((resolve) => {
-      const end = (error?: NodeJS.ErrnoException) => {
-        clearTimeout(timer)
-        socket.destroy()
-        // A connection that came back to the proxy is accepted only after this.
-        setImmediate(() => setImmediate(() => resolve(error)))
-      }
-      const timer = setTimeout(() => end(Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' })), patience)
-      socket.once(isSecure ? 'secureConnect' : 'connect', () => end())
-      socket.on('error', end)
-    })
-  }
-
   /** Accepts no new connection, gives open requests a short time to end, and closes everything. */
   async stop(): Promise<void> {
-    for (const connection of this.#connections.values()) {
-      if (connection.open === 0) connection.breakOff('The proxy has stopped.', false)
-    }
+    for (const [client, responses] of this.#open) if (responses.length === 0) client.destroy()
     await closeServer(this.#server)
+    this.#options.traffic.stop('The proxy has stopped.')
+    this.#agent.destroy()
   }
 
-  #accept(client: Socket): void {
-    const name = nameOf(client.remoteAddress, client.remotePort)
-    if (this.#own.has(name)) {
-      this.isLoop = true
-      client.destroy()
+  #createServer(): http.Server {
+    const { maxConnections, idle = IDLE } = this.#options
+    const take = (request: http.IncomingMessage, response: http.ServerResponse) => this.#take(request, response)
+    const patience = { headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 }
+    const limits = { maxHeaderSize: HEADER_LIMIT, requireHostHeader: false, noDelay: true }
+    const server = http.createServer({ ...patience, ...limits }, take)
+    server.maxHeadersCount = 0
+    server.maxConnections = maxConnections
+    server.setTimeout(idle)
+    server.on('drop', () => this.refused++)
+    server.on('connection', (client) => {
+      this.#open.set(client, [])
+      client.once('close', () => this.#open.delete(client))
+    })
+    server.on('checkContinue', take)
+    server.on('checkExpectation', take)
+    server.on('connect', (_, client) => this.#cut(client, 501, 'A request asks for a tunnel (CONNECT)'))
+    server.on('clientError', (error: HttpError, client) => {
+      if (!client.writable || error.code === 'ECONNRESET') client.destroy()
+      else if (error.code === 'HPE_HEADER_OVERFLOW') {
+        this.#cut(client, 431, `A request has a header of more than ${HEADER_LIMIT >> 10} KiB`)
+      } else this.#cut(client, 400, `A request is not valid HTTP/1.1 (${error.reason ?? error.message})`)
+    })
+    return server
+  }
+
+  /** The requests of a connection go on one after the other, so a change is not overtaken (RFC 9112 §9.3.2). */
+  #take(request: http.IncomingMessage, response: http.ServerResponse): void {
+    const open = this.#open.get(request.socket) ?? []
+    if (open.length >= PIPELINE_LIMIT) {
+      request.socket.destroy()
       return
     }
-    const { target, traffic, failed, malformed } = this.#options
-    const connection = new ProxiedConnection(client, {
-      ...{ target, traffic, failed, malformed },
-      hostFor: (value) => this.#hostFor(value),
-      opened: (service) => this.#noteOwn(service),
-    })
-    this.#connections.set(client, connection)
-    this.#clients.set(name, client)
-    client.once('close', () => {
-      this.#connections.delete(client)
-      this.#clients.delete(name)
-    })
+    const former = open.at(-1)
+    open.push(response)
+    response.once('close', () => open.shift())
+    if (former === undefined) this.#receive(request, response)
+    else former.once('close', () => this.#receive(request, response))
   }
 
-  #take(request: IncomingMessage, response: ServerResponse): void {
-    const { keptPath, answer } = this.#options
+  #receive(request: http.IncomingMessage, response: http.ServerResponse): void {
+    if (request.socket.destroyed) return
+    const { target, keptPath, answer, traffic, unpassed } = this.#options
     const { path } = splitTarget(request.url ?? '')
-    const isKept = keptPath !== undefined && (path === keptPath || path.startsWith(`${keptPath}/`))
-    if (!isKept) this.#connections.get(request.socket)?.pass(request, response)
-    else {
+    if (keptPath !== undefined && (path === keptPath || path.startsWith(`${keptPath}/`))) {
       // A stream of events may be silent for any time.
       request.socket.setTimeout(0)
       answer(request, response)
+      return
     }
+    const next = nextRequest(request, { authority: target.authority, isOurs: this.#isOurs })
+    if ('reason' in next) {
+      const sentence = `${next.reason}, so it was not passed on.`
+      unpassed(sentence)
+      say(response, next.status, sentence)
+      return
+    }
+    if (/100-continue/i.test(request.headers.expect ?? '')) response.writeContinue()
+    const { method = '', httpVersion } = request
+    const { fields } = next
+    const exchange = traffic.begin({ method, target: next.target, httpVersion: `HTTP/${httpVersion}`, fields })
+    request.on('data', (part: Buffer) => exchange.request.body.add(part))
+    request.on('error', () => {})
+    response.on('error', () => {})
+    const place = { protocol: target.isSecure ? 'https:' : 'http:', host: target.host, port: target.port }
+    const head = { method, path: next.target, headers: fields.flat(), maxHeaderSize: HEADER_LIMIT }
+    this.#send({ request, response, exchange, options: { ...place, ...head, agent: this.#agent } })
   }
 
-  /**
-   * Host gets the name of the service if it is a name of the proxy. Any other Host is passed on unchanged, because the
-   * client sends it on purpose. Beyond loopback, a client may call the proxy by any name.
-   */
-  #hostFor(value: string): string {
-    const { target, host, foreignHost } = this.#options
-    if (HOST.test(value) && (!isLoopback(host) || isOurs(value, host))) return target.authority
-    if (value !== target.authority) foreignHost(value)
-    return value
+  #send(passage: Passage): void {
+    const { request, response, exchange, options } = passage
+    const { target, traffic } = this.#options
+    const outgoing = (target.isSecure ? https : http).request(options)
+    outgoing.maxHeadersCount = 0
+    const isConnected = watchConnection(outgoing, target)
+    const fail = (error: HttpError) => {
+      if (response.writableEnded || response.destroyed) return
+      // The service may have closed a kept connection at this moment, which says nothing about this request.
+      const isUnlucky = outgoing.reusedSocket && /^(?:ECONNRESET|EPIPE)$/.test(error.code ?? '')
+      if (isUnlucky && exchange.response === undefined && isRepeatable(request)) this.#send(passage)
+      else this.#fail(error, isConnected(), passage)
+    }
+    outgoing.on('error', fail)
+    outgoing.on('upgrade', (_, service) => {
+      service.destroy()
+      fail(Object.assign(new Error('it changes to another protocol'), { code: INVALID }))
+    })
+    let isAnswered = () => false
+    outgoing.on('response', (answer) => {
+      isAnswered = () => answer.readableEnded
+      answer.on('error', fail)
+      this.#answer(answer, passage, fail)
+    })
+    // What the service does not take any more is left out.
+    outgoing.on('close', () => request.resume())
+    response.once('close', () => {
+      if (!response.writableFinished) outgoing.destroy()
+      const whole = { request: request.readableEnded, response: isAnswered() }
+      traffic.end(exchange, 'The connection of the client has ended.', whole)
+    })
+    // This sends the header before the body is there. `flushHeaders` would write bytes beyond ASCII as UTF-8.
+    outgoing.write(NOTHING)
+    request.pipe(outgoing)
   }
 
-  #noteOwn(service: Socket): void {
-    const own = nameOf(service.localAddress, service.localPort)
-    this.#own.add(own)
-    const client = this.#clients.get(own)
-    if (client !== undefined) {
-      this.isLoop = true
-      client.destroy()
+  #answer(answer: http.IncomingMessage, { response, exchange }: Passage, fail: (error: Error) => void): void {
+    const { statusCode: status = 0, statusMessage: reason = '', httpVersion, rawHeaders } = answer
+    const fields = pairsOf(rawHeaders)
+    try {
+      if (!isOneHop(fields)) throw new Error('it has a transfer coding other than chunked')
+      response.sendDate = false
+      response.writeHead(status, reason, endToEnd(fields).flat())
+    } catch (error) {
+      answer.destroy()
+      fail(Object.assign(error as Error, { code: INVALID }))
+      return
     }
-    service.once('close', () => this.#own.delete(own))
+    const copy = this.#options.traffic.answer(exchange, { status, reason, httpVersion: `HTTP/${httpVersion}`, fields })
+    answer.on('data', (part: Buffer) => copy.add(part))
+    response.write(NOTHING)
+    answer.pipe(response)
+  }
+
+  /** Answers in the place of the service. If a part of its response was sent, only the end of the connection can tell. */
+  #fail(error: HttpError, isConnected: boolean, { request, response, exchange }: Passage): void {
+    const { target, traffic, failed, unpassed } = this.#options
+    const isMalformed = error.code?.startsWith(INVALID) === true
+    const malformed = `The response of the service is not valid HTTP/1.1 (${error.reason ?? error.message}).`
+    const reason = isMalformed ? malformed : describeFailure(error, target, isConnected).text
+    if (isMalformed) unpassed(reason)
+    else failed(reason)
+    traffic.end(exchange, reason, { request: request.readableEnded, response: false })
+    if (response.headersSent) response.destroy()
+    else say(response, 502, reason)
+  }
+
+  /** Ends a connection on which nothing more can be understood, with a response if none is expected before it. */
+  #cut(client: Duplex, status: number, reason: string): void {
+    const sentence = `${reason}, so it was not passed on.`
+    this.#options.unpassed(sentence)
+    client.on('error', () => {})
+    const [first, second] = this.#open.get(client) ?? []
+    if (second !== undefined || first?.headersSent || first?.req.complete) client.destroy()
+    else {
+      const body = wordsFor(sentence)
+      const fields = ['Content-Type: text/plain', `Content-Length: ${Buffer.byteLength(body)}`, 'Connection: close']
+      const head = [`HTTP/1.1 ${status} ${http.STATUS_CODES[status]}`, ...fields, '', ''].join('\r\n')
+      client.end(head + body, () => client.destroy())
+    }
   }
 }
 
-/** `uri-host [ ":" port ]` of RFC 9110 §7.2, not empty. */
-const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~-]+)(?::\d{1,5})?$/
+/** Ends the attempt to connect after some time. The function that it returns says whether the connection was opened. */
+function watchConnection(outgoing: http.ClientRequest, { isSecure }: ProxyTarget): () => boolean {
+  let isConnected = false
+  const timer = setTimeout(() => outgoing.destroy(tooLate()), CONNECT_PATIENCE)
+  const opened = () => {
+    isConnected = true
+    clearTimeout(timer)
+  }
+  outgoing.once('socket', (service: Socket) => {
+    if (outgoing.reusedSocket) opened()
+    else service.once(isSecure ? 'secureConnect' : 'connect', opened)
+  })
+  outgoing.once('close', () => clearTimeout(timer))
+  return () => isConnected
+}
 
-function nameOf(address: string | undefined, port: number | undefined): string {
-  return `${address?.replace(/^::ffff:/, '')} ${port}`
+/** A response of the proxy itself. A body that was not passed on is not read as the next request. */
+function say(response: http.ServerResponse, status: number, sentence: string): void {
+  const body = wordsFor(sentence)
+  const fields = { 'Content-Type': 'text/plain; charset=utf-8', 'Content-Length': Buffer.byteLength(body) }
+  response.writeHead(status, status === 400 || status === 501 ? { ...fields, Connection: 'close' } : fields)
+  response.end(body)
+  response.req.resume()
+}
+
+function wordsFor(sentence: string): string {
+  return `dmarc-understudy proxy: ${sentence}\n`
+}
+
+/** Whether a request can be sent again: it changes nothing, and nothing of it has been used up. */
+function isRepeatable({ method = '', headers }: http.IncomingMessage): boolean {
+  const hasBody = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
+  return !hasBody && !mayChange(method)
 }

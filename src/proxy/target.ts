@@ -1,4 +1,9 @@
-import { type ConnectionOptions, rootCertificates } from 'node:tls'
+import { lookup } from 'node:dns/promises'
+import { connect } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { type ConnectionOptions, connect as connectSecurely, rootCertificates } from 'node:tls'
+import { clearTimeout, setTimeout } from '../ground/timers.ts'
+import { isLoopback } from '../http/hosts.ts'
 
 /** The service to which a proxy passes requests on. */
 export interface ProxyTarget {
@@ -44,6 +49,17 @@ export function targetAt(written: string, usualPath: string, choices: TlsChoices
   }
 }
 
+/** Whether the target is the address on which a proxy would listen. */
+export async function isOwnAddress(target: ProxyTarget, host: string, port: number): Promise<boolean> {
+  if (port === 0 || target.port !== port) return false
+  const addressesOf = (name: string) => lookup(name, { all: true }).catch(() => [])
+  const [theirs, bound] = await Promise.all([addressesOf(target.host), addressesOf(host)])
+  const interfaces = Object.values(networkInterfaces()).flatMap((each) => each ?? [])
+  const isAny = host === '0.0.0.0' || host === '::'
+  const own = new Set([...bound, ...(isAny ? interfaces : [])].map(({ address }) => address))
+  return theirs.some(({ address }) => own.has(address) || (isAny && isLoopback(address)))
+}
+
 /** The error codes of OpenSSL and Node.js for certificate problems. */
 const CERTIFICATE =
   /^(?:CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|ERR_TLS_CERT_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE)/
@@ -55,12 +71,38 @@ export interface ConnectionFailure {
   isUsage: boolean
 }
 
-/** Why a connection to the service failed. */
+/** Connects to the service once, within `patience` milliseconds; resolves to what is wrong, if anything is. */
+export function probeTarget(target: ProxyTarget, patience: number): Promise<ConnectionFailure | undefined> {
+  const { host, port, isSecure, tls } = target
+  const socket = isSecure ? connectSecurely({ ...tls, host, port }) : connect({ host, port })
+  return new Promise((resolve) => {
+    const end = (error?: NodeJS.ErrnoException) => {
+      clearTimeout(timer)
+      socket.destroy()
+      resolve(error && describeFailure(error, target))
+    }
+    const timer = setTimeout(() => end(tooLate()), patience)
+    socket.once(isSecure ? 'secureConnect' : 'connect', () => end())
+    socket.on('error', end)
+  })
+}
+
+/** The error of a connection that could not be opened in time. */
+export function tooLate(): NodeJS.ErrnoException {
+  return Object.assign(new Error('no connection in time'), { code: 'ETIMEDOUT' })
+}
+
+/** Why a connection to the service failed. `isConnected`: whether it could be opened before. */
 export function describeFailure(
   error: NodeJS.ErrnoException,
   { url, host, port, isSecure }: ProxyTarget,
+  isConnected = false,
 ): ConnectionFailure {
   const { code = '' } = error
+  if (isConnected) {
+    const text = `${url} has broken the connection off (${code || error.message}).`
+    return { text, isLasting: false, isUsage: false }
+  }
   if (CERTIFICATE.test(code)) {
     const remedy = '--ca FILE trusts the authority behind it, --insecure trusts any'
     const text = `${url} has a certificate that is not trusted (${code}); ${remedy}.`

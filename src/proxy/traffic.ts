@@ -1,11 +1,11 @@
 import { BodyBudget, CollectedBody } from '../exchanges/collected-body.ts'
 import { type Clock, elapsed } from '../ground/clock.ts'
-import { clearTimeout, setTimeout } from '../ground/timers.ts'
+import { setTimeout } from '../ground/timers.ts'
 
 /** A header field as it was sent. */
 export type HeaderField = [name: string, value: string]
 
-interface PassedMessage {
+export interface PassedMessage {
   /** Such as `HTTP/1.1`. */
   httpVersion: string
   /** In their order, with the names as they were sent. */
@@ -13,9 +13,6 @@ interface PassedMessage {
   /** With its content coding, without the framing of chunks. */
   body: CollectedBody
 }
-
-/** A message without its body. */
-type Head<Message> = Omit<Message, 'body'>
 
 interface PassedRequest extends PassedMessage {
   method: string
@@ -27,7 +24,7 @@ interface PassedResponse extends PassedMessage {
   reason: string
 }
 
-/** A request that was passed on, and the response. */
+/** A request that was passed on, and the response of the service. */
 export interface PassedExchange {
   /** The number of the request, from 1, in the order of their start. */
   ordinal: number
@@ -40,26 +37,14 @@ export interface PassedExchange {
   /** Whether another request that may change the account was in progress at the same time. */
   overlaps: boolean
   request: PassedRequest
-  /** Absent if no response came. */
+  /** Absent if the service gave no response that could be passed on. */
   response: PassedResponse | undefined
   /** Why the exchange is not complete, as a sentence. */
   broken: string | undefined
 }
 
-/** Receives the traffic. */
-export interface TrafficListener {
-  /** An exchange is over. Exchanges come in the order of their start, as far as it is known in time. */
-  exchange(exchange: PassedExchange): void
-  /** A change was reported too late for its place in the order, so nothing is known of the account any more. */
-  unknown(): void
-}
-
-/** In milliseconds: how long an exchange waits for an earlier one that is not over yet. */
-const ORDER_PATIENCE = 5_000
 /** In milliseconds: how long a request without a response may still change the account. */
 const LOST_REQUEST = 10_000
-/** How many exchanges may wait for an earlier one. */
-const WAITING_LIMIT = 1_000
 
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 
@@ -67,143 +52,68 @@ export function mayChange(method: string): boolean {
   return !SAFE.has(method)
 }
 
-/** Everything that is in progress on all connections of a proxy. */
+/** Everything that is in progress on all connections of a proxy. It reports each exchange as soon as it is over. */
 export class ProxyTraffic {
   readonly budget = new BodyBudget()
-  readonly #listener: TrafficListener
+  readonly #report: (exchange: PassedExchange) => void
   readonly #clock: Clock
-  /** The exchanges that were not reported, in the order of their start. */
-  readonly #unreported = new Set<Draft>()
-  /** How many of them are over and wait for an earlier one. */
-  #waiting = 0
+  /** The exchanges that are not over, and how many changes had begun when each of them began, including its own. */
+  readonly #open = new Map<PassedExchange, number>()
   #ordinal = 0
-  #open = 0
+  /** The changes that are in progress, and all that have begun. */
   #changing = 0
   #changesBegun = 0
-  #timer: NodeJS.Timeout | undefined
 
-  constructor(listener: TrafficListener, clock: Clock) {
-    this.#listener = listener
+  constructor(report: (exchange: PassedExchange) => void, clock: Clock) {
+    this.#report = report
     this.#clock = clock
   }
 
-  /** How many exchanges are not over. */
-  get open(): number {
-    return this.#open
-  }
-
-  begin(request: Head<PassedRequest>): Draft {
-    const draft = new Draft(this, {
-      ordinal: ++this.#ordinal,
-      at: this.#clock(),
-      started: elapsed(),
-      answered: undefined,
-      ended: 0,
+  begin(request: Omit<PassedRequest, 'body'>): PassedExchange {
+    const exchange: PassedExchange = {
+      ...{ ordinal: ++this.#ordinal, at: this.#clock(), started: elapsed(), answered: undefined, ended: 0 },
       overlaps: this.#changing > 0,
       request: { ...request, body: new CollectedBody(this.budget) },
-      response: undefined,
-      broken: undefined,
-    })
-    if (draft.isChange) {
+      ...{ response: undefined, broken: undefined },
+    }
+    if (mayChange(request.method)) {
       this.#changing++
       this.#changesBegun++
     }
-    draft.changesBefore = this.#changesBegun
-    this.#open++
-    this.#unreported.add(draft)
-    return draft
+    this.#open.set(exchange, this.#changesBegun)
+    return exchange
   }
 
-  /** Must be called once for each draft. */
-  end(draft: Draft): void {
-    const { exchange } = draft
-    this.#open--
+  /** Adds the head of the response. Returns its body, which is still empty. */
+  answer(exchange: PassedExchange, response: Omit<PassedResponse, 'body'>): CollectedBody {
+    const body = new CollectedBody(this.budget)
+    exchange.answered = elapsed()
+    exchange.response = { ...response, body }
+    return body
+  }
+
+  /** Ends an exchange, once. `reason` says why what is not `whole` will never be, as a sentence. */
+  end(exchange: PassedExchange, reason: string, whole: { request: boolean; response: boolean }): void {
+    const changesBefore = this.#open.get(exchange)
+    if (changesBefore === undefined) return
+    this.#open.delete(exchange)
+    const { request, response } = exchange
+    if (!whole.request) request.body.drop(reason)
+    if (!whole.response) {
+      response?.body.drop(reason)
+      exchange.broken = reason
+    }
     exchange.ended = elapsed()
-    if (this.#changesBegun > draft.changesBefore) exchange.overlaps = true
-    if (draft.isChange) {
-      if (exchange.response === undefined) setTimeout(() => this.#changing--, LOST_REQUEST).unref()
+    if (this.#changesBegun > changesBefore) exchange.overlaps = true
+    if (mayChange(request.method)) {
+      if (response === undefined) setTimeout(() => this.#changing--, LOST_REQUEST).unref()
       else this.#changing--
     }
-    if (!this.#unreported.has(draft)) {
-      // It lost its place to requests that began after it.
-      if (draft.isChange) this.#listener.unknown()
-      this.#listener.exchange(exchange)
-      return
-    }
-    this.#waiting++
-    this.#reportInOrder()
+    this.#report(exchange)
   }
 
-  /** Reports all exchanges that are over, without waiting for the others, which lose their place. */
-  flush(): void {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
-    for (const draft of this.#unreported) this.#report(draft)
-  }
-
-  #reportInOrder(): void {
-    for (const draft of this.#unreported) {
-      if (!draft.isOver) break
-      this.#report(draft)
-    }
-    if (this.#waiting > WAITING_LIMIT) this.flush()
-    else if (this.#waiting > 0) this.#timer ??= setTimeout(() => this.flush(), ORDER_PATIENCE).unref()
-    else {
-      clearTimeout(this.#timer)
-      this.#timer = undefined
-    }
-  }
-
-  #report(draft: Draft): void {
-    this.#unreported.delete(draft)
-    if (!draft.isOver) return
-    this.#waiting--
-    this.#listener.exchange(draft.exchange)
-  }
-}
-
-/** An exchange that is in progress. */
-export class Draft {
-  readonly exchange: PassedExchange
-  readonly isChange: boolean
-  readonly #traffic: ProxyTraffic
-  /** How many changes had begun when this exchange began, including its own. */
-  changesBefore = 0
-  isOver = false
-  #isRequestOver = false
-  #isResponseOver = false
-
-  constructor(traffic: ProxyTraffic, exchange: PassedExchange) {
-    this.#traffic = traffic
-    this.exchange = exchange
-    this.isChange = mayChange(exchange.request.method)
-  }
-
-  answer(response: Head<PassedResponse>): void {
-    this.exchange.answered = elapsed()
-    this.exchange.response = { ...response, body: new CollectedBody(this.#traffic.budget) }
-  }
-
-  endRequest(): void {
-    this.#isRequestOver = true
-    if (this.#isResponseOver) this.end('')
-  }
-
-  endResponse(): void {
-    this.#isResponseOver = true
-    if (this.#isRequestOver) this.end('')
-  }
-
-  /** Ends the exchange. `reason` says why what is missing now does not come any more, as a sentence. */
-  end(reason: string): void {
-    if (this.isOver) return
-    this.isOver = true
-    const { request, response } = this.exchange
-    if (!this.#isRequestOver) request.body.drop(reason)
-    if (!this.#isResponseOver) {
-      response?.body.drop(reason)
-      this.exchange.broken = reason
-    }
-    this.#traffic.end(this)
+  /** Ends all exchanges that are in progress. */
+  stop(reason: string): void {
+    for (const exchange of this.#open.keys()) this.end(exchange, reason, { request: false, response: false })
   }
 }

@@ -4,7 +4,7 @@ import { appliedPreference } from '../faults/preference.ts'
 import type { Clock } from '../ground/clock.ts'
 import type { Cors } from '../http/cors.ts'
 import { writeDate } from '../http/date.ts'
-import type { Delivery, Headers, Response } from '../http/delivery.ts'
+import { type Delivery, type Headers, RESPONSE_TYPE, type Response } from '../http/delivery.ts'
 import type { Reply } from '../http/reply.ts'
 import type { Recorder } from './recorder.ts'
 import type { Outcome, Routed } from './stages.ts'
@@ -22,7 +22,6 @@ const WITHOUT_LENGTH = new Set([204, 304])
 /** Creates the function that records an outcome, and makes the delivery; `undefined` if the client has left. */
 export function createConclusion(deps: ConclusionDeps): (outcome: Outcome) => Delivery | undefined {
   const { contract, clock, cors, record } = deps
-  const { responseType } = contract.settings
   const showsAlways = contract.settings.quotaHeaders !== 'success-or-limited'
 
   return function conclude(outcome) {
@@ -63,8 +62,8 @@ export function createConclusion(deps: ConclusionDeps): (outcome: Outcome) => De
     // Written as one literal: the journal keeps the array, and an array that has grown keeps spare room.
     // biome-ignore format: names and values side by side
     const usual: Headers = limits === undefined
-      ? ['Content-Length', body.size, 'Content-Type', responseType, 'Date', date, 'X-Request-Id', requestId]
-      : ['Content-Length', body.size, 'Content-Type', responseType, 'Date', date, 'X-Request-Id', requestId,
+      ? ['Content-Length', body.size, 'Content-Type', RESPONSE_TYPE, 'Date', date, 'X-Request-Id', requestId]
+      : ['Content-Length', body.size, 'Content-Type', RESPONSE_TYPE, 'Date', date, 'X-Request-Id', requestId,
          'X-RateLimit-Limit', limits.limit, 'X-RateLimit-Remaining', limits.remaining, 'X-RateLimit-Reset', reset]
     if (cors !== undefined) usual.push(...corsFields(cors, routed))
     const headers = foreign ? replaceFields(usual, reply) : usual

@@ -1,4 +1,3 @@
-import { CLIENT_REQUEST_ID } from '../contract/response-headers.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { Refusal } from '../domain/errors.ts'
 import type { Allowance } from '../domain/quotas.ts'
@@ -6,11 +5,8 @@ import type { Injection } from '../faults/injection.ts'
 import type { InjectionSources } from '../faults/sources.ts'
 import { type Awaitable, whenReady } from '../ground/awaitable.ts'
 import type { AnonymousIds } from '../http/anonymous-ids.ts'
-import type { Arrival } from '../http/arrival.ts'
 import { requestIdOf } from '../http/request-id.ts'
 import { isUnbidden } from '../http/unbidden.ts'
-import { redactKeys } from '../journal/redaction/key-shapes.ts'
-import type { Secrets } from '../journal/redaction/secrets.ts'
 import { createGate, type GateDeps, type GateResult } from './gate.ts'
 import { MISLED } from './routing.ts'
 import type { Admitted, Outcome, Refused, Routed } from './stages.ts'
@@ -71,7 +67,7 @@ export function createEntrance(deps: EntranceDeps) {
     const ruled = fault && principal && sources.ofRule(fault, principal.account)
     const gated = {
       routed,
-      requestId: requestIdFor(routed.request, principal?.account, ordinal),
+      requestId: requestIdFor(principal?.account, ordinal),
       operation: routed.operation,
       principal,
       disabled,
@@ -110,17 +106,13 @@ function breaksContract({ refusal, request: { method, headers }, path }: Routed)
   return refusal !== MISLED && !isUnbidden({ method, path, authorization: headers.authorization })
 }
 
-/** Creates the function that gives a request its id: that of the client, if it is echoed, or else our own. */
-function createRequestIds({ contract, worlds, nextId }: Pick<EntranceDeps, 'contract' | 'worlds' | 'nextId'>) {
-  const { secrets } = worlds.journal
-  const clientIdOf = contract.settings.clientRequestIds === 'echoed' ? readClientId : undefined
+/** Creates the function that gives a request its id. An id that the client sends plays no part. */
+function createRequestIds({ contract, nextId }: Pick<EntranceDeps, 'contract' | 'nextId'>) {
   let source = { seed: 0, id: '', text: '' }
 
-  return function requestIdFor({ headers }: Arrival, account: AccountState | undefined, ordinal: number): string {
-    // An id of our own is drawn in any case, so that the next one does not depend on the client.
-    const own =
-      account === undefined ? nextId('unauthenticated') : requestIdOf(sourceOf(account), ordinal, contract.requestIds)
-    return clientIdOf?.(headers, secrets) ?? own
+  return function requestIdFor(account: AccountState | undefined, ordinal: number): string {
+    if (account === undefined) return nextId('unauthenticated')
+    return requestIdOf(sourceOf(account), ordinal, contract.requestIds)
   }
 
   /** The source of an account's request ids, cached for the last account. */
@@ -128,16 +120,4 @@ function createRequestIds({ contract, worlds, nextId }: Pick<EntranceDeps, 'cont
     if (source.seed !== seed || source.id !== id) source = { seed, id, text: `${seed} ${id}` }
     return source.text
   }
-}
-
-const ECHOED = new RegExp(CLIENT_REQUEST_ID)
-
-/**
- * The request id that the client has chosen, if it may be echoed. It must not be a key, because request ids are in the
- * log and in the journal.
- */
-function readClientId({ 'x-request-id': id, authorization }: Arrival['headers'], secrets: Secrets): string | undefined {
-  if (typeof id !== 'string' || !ECHOED.test(id)) return undefined
-  if (secrets.has(id) || authorization?.split(' ').includes(id)) return undefined
-  return redactKeys(id) === id ? id : undefined
 }

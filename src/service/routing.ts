@@ -7,7 +7,7 @@ import { isPreflight } from '../http/cors.ts'
 import { isHostMalformed } from '../http/host-field.ts'
 import type { HostCheck } from '../http/hosts.ts'
 import { createRouter, type Route } from '../http/router.ts'
-import { createQueryReader, splitTarget } from '../http/target.ts'
+import { readQuery, splitTarget } from '../http/target.ts'
 import type { Routed } from './stages.ts'
 
 export interface RoutingDeps {
@@ -28,12 +28,11 @@ export const MISLED: Route & { ok: false } = refuse({ code: 'unauthorized', reas
 export function createRouting({ contract, namesUs, answersPreflights }: RoutingDeps): (request: Arrival) => Routed {
   const { settings } = contract
   const findRoute = createRouter(contract, settings)
-  const interpretQuery = createQueryReader(settings)
   // Clients repeat their targets. A long one is not worth caching.
   const interpretTarget = memoize(
     (target) => {
       const { path, query } = splitTarget(target)
-      return { path, query: interpretQuery(query) }
+      return { path, query: readQuery(query) }
     },
     { limit: 1_000, longest: 500 },
   )

@@ -24,7 +24,7 @@ import { Secrets } from '../journal/redaction/secrets.ts'
 import { createPipeline, type Service } from '../service/pipeline.ts'
 import { createMalformedRecorder } from '../service/recorder.ts'
 import type { Store } from '../store/store.ts'
-import { allowedOrigins, corsFor } from './allowed-origins.ts'
+import { corsFor } from './allowed-origins.ts'
 import { findExposed, hasDefaultAccount, provideDefaultAccount, SEARCHED } from './default-account.ts'
 import { divideMemory } from './memory.ts'
 import type { OpenedStore, OpeningContext } from './opened-store.ts'
@@ -115,7 +115,7 @@ export async function openStandIn(
     const { enforceQuotas, prefer, simulator, responseValidation } = options
     const shared = { contract, store, clock, worlds, exchanges, enforceQuotas }
     // What comes without a port was sent by a program that has the stand-in.
-    const namesUs = options.listen ? createHostCheck(options.host, allowedOrigins(options, contract)) : () => true
+    const namesUs = options.listen ? createHostCheck(options.host, options.cors) : () => true
     const control = createControlLoader({
       ...shared,
       instance,

@@ -1,20 +1,27 @@
 import type { Contract } from '../contract/contract.ts'
 import type { SeenHeaders } from '../exchanges/exchange.ts'
-import { readCount, readReset } from '../exchanges/reset.ts'
-import { elapsed } from '../ground/clock.ts'
+import type { Clock } from '../ground/clock.ts'
+import { RealDate } from '../ground/timers.ts'
 
 /** What is known of the quota of one path. */
-export interface QuotaView {
+interface Spending {
   path: string
   /** The requests that the contract allows in a window. */
   limit: number
+  /** The length of a window in seconds. */
+  window: number
   /** Requests of this run in the present window, as far as its start is known. */
   sent: number
   /** All requests of this run. */
   total: number
   /** What the last response said is left for all clients together; absent if no response said it in this window. */
   remaining: number | undefined
-  /** Seconds until the window ends, by the responses; absent if no response said it. */
+  /** When the window ends, in milliseconds on the clock of the run; absent if no response said it. */
+  endsAt: number | undefined
+}
+
+export interface QuotaView extends Spending {
+  /** Seconds until the window ends. */
   resetsIn: number | undefined
   /** How many more requests may be sent without using the reserve. */
   left: number
@@ -23,21 +30,7 @@ export interface QuotaView {
 /** How many requests of a path are left to other clients. */
 export type Reserve = (path: string) => number
 
-interface Spending {
-  limit: number
-  window: number
-  sent: number
-  total: number
-  remaining: number | undefined
-  /** On the clock of `elapsed`. */
-  endsAt: number | undefined
-  /** Requests of this run to other paths since the last response of this one. */
-  elsewhere: number
-}
-
 const NEW_WINDOW = { sent: 0, remaining: undefined, endsAt: undefined }
-/** So many responses that left less by the requests to other paths show that the paths share one quota. */
-const ENOUGH_SIGNS = 2
 
 /**
  * The requests that may still be sent to each path: the quota of the contract minus the requests of this run. It is
@@ -46,28 +39,14 @@ const ENOUGH_SIGNS = 2
 export class RequestBudget {
   readonly #paths = new Map<string, Spending>()
   readonly #reserve: Reserve
-  readonly #now: () => number
-  #signsOfSharing = 0
+  readonly #now: Clock
 
-  /** `now` counts milliseconds. */
-  constructor(contract: Contract, reserve: Reserve, now: () => number = elapsed) {
+  constructor({ operations }: Pick<Contract, 'operations'>, reserve: Reserve, now: Clock) {
     this.#reserve = reserve
     this.#now = now
-    for (const { path, quota } of contract.operations) {
-      if (quota === undefined) continue
-      const { limit, window } = quota
-      this.#paths.set(path, { limit, window, total: 0, elsewhere: 0, ...NEW_WINDOW })
+    for (const { path, quota } of operations) {
+      if (quota !== undefined) this.#paths.set(path, { path, ...quota, total: 0, ...NEW_WINDOW })
     }
-  }
-
-  /** The paths that have a quota. */
-  get paths(): readonly string[] {
-    return [...this.#paths.keys()]
-  }
-
-  /** Whether a request to one path was seen to lower what is left of the others, against the specification. */
-  get isShared(): boolean {
-    return this.#signsOfSharing >= ENOUGH_SIGNS
   }
 
   /** How many more requests may be sent to the path, the reserve excluded; infinite if it has no quota. */
@@ -77,54 +56,42 @@ export class RequestBudget {
 
   /** The same with the reserve: to leave items behind would be worse for other clients than to spend their requests. */
   leftForCleanup(path: string): number {
-    const account = this.#find(path)
-    if (account === undefined) return Number.POSITIVE_INFINITY
-    const { limit, sent, remaining = Number.POSITIVE_INFINITY } = account
+    const spending = this.#find(path)
+    if (spending === undefined) return Number.POSITIVE_INFINITY
+    const { limit, sent, remaining = limit } = spending
     return Math.max(0, Math.min(limit - sent, remaining))
   }
 
   /** Counts a request before it is sent. */
   spend(path: string): void {
-    for (const [each, account] of this.#paths) {
-      if (each === path) {
-        this.#find(path)
-        account.sent++
-        account.total++
-      } else account.elsewhere++
-      if ((each === path || this.isShared) && account.remaining !== undefined)
-        account.remaining = Math.max(0, account.remaining - 1)
-    }
+    const spending = this.#find(path)
+    if (spending === undefined) return
+    spending.sent++
+    spending.total++
+    if (spending.remaining !== undefined) spending.remaining = Math.max(0, spending.remaining - 1)
   }
 
   /** Updates the quota of a path from a response. `headers` by lower-case name. */
-  believe(path: string, headers: SeenHeaders, code: string | undefined): void {
-    const account = this.#find(path)
-    if (account === undefined) return
-    const remaining = readCount(headers['x-ratelimit-remaining'])
-    if (remaining !== undefined) {
-      if (!this.isShared && account.remaining !== undefined && account.elsewhere > 0) {
-        const isSign = account.remaining - remaining === account.elsewhere
-        this.#signsOfSharing = isSign ? this.#signsOfSharing + 1 : Number.NEGATIVE_INFINITY
-      }
-      account.remaining = remaining
-      account.elsewhere = 0
-    }
-    if (code === 'rate_limited') account.remaining = 0
-    const seconds = secondsUntilReset(headers) ?? (code === 'rate_limited' ? account.window : undefined)
-    if (seconds !== undefined) account.endsAt = this.#now() + Math.min(seconds, account.window) * 1000
+  believe(path: string, headers: SeenHeaders, isRefused: boolean): void {
+    const spending = this.#find(path)
+    if (spending === undefined) return
+    spending.remaining = isRefused ? 0 : (readCount(headers['x-ratelimit-remaining']) ?? spending.remaining)
+    const seconds = readReset(headers)?.seconds ?? (isRefused ? spending.window : undefined)
+    if (seconds === undefined) return
+    spending.endsAt = this.#now() + Math.min(Math.max(1, seconds), spending.window) * 1000
   }
 
   /** Milliseconds until the window of the path ends; the length of a window if no response said it. */
   untilReset(path: string): number {
-    const account = this.#find(path)
-    if (account === undefined) return 0
-    return Math.max(0, (account.endsAt ?? this.#now() + account.window * 1000) - this.#now())
+    const spending = this.#find(path)
+    if (spending === undefined) return 0
+    return Math.max(0, (spending.endsAt ?? this.#now() + spending.window * 1000) - this.#now())
   }
 
   /** The quota of the path in a window if no other client spends. */
   whole(path: string): number {
-    const account = this.#paths.get(path)
-    return account === undefined ? Number.POSITIVE_INFINITY : Math.max(0, account.limit - this.#reserve(path))
+    const spending = this.#paths.get(path)
+    return spending === undefined ? Number.POSITIVE_INFINITY : Math.max(0, spending.limit - this.#reserve(path))
   }
 
   /** The length of a window in seconds; 0 if the path has no quota. */
@@ -132,33 +99,56 @@ export class RequestBudget {
     return this.#paths.get(path)?.window ?? 0
   }
 
-  /** Begins a new window. The caller has waited for it. */
-  renew(path: string): void {
-    const account = this.#paths.get(path)
-    if (account !== undefined) Object.assign(account, NEW_WINDOW)
+  /** Begins a new window of all paths whose windows end within this time, in milliseconds. The caller waits for it. */
+  renewAfter(wait: number): () => void {
+    const renewed = [...this.#paths].filter(([path]) => this.untilReset(path) <= wait)
+    return () => {
+      for (const [, spending] of renewed) Object.assign(spending, NEW_WINDOW)
+    }
   }
 
   get views(): QuotaView[] {
-    return [...this.#paths].map(([path, spending]) => {
-      const { limit, sent, total, remaining, endsAt } = this.#find(path) ?? spending
-      return {
-        ...{ path, limit, sent, total, remaining },
-        resetsIn: endsAt === undefined ? undefined : Math.max(0, Math.ceil((endsAt - this.#now()) / 1000)),
-        left: this.left(path),
-      }
-    })
+    return [...this.#paths.keys()].flatMap((path) => this.viewOf(path) ?? [])
   }
 
-  /** Finds the path, and begins a new window if the old one is over. */
+  /** `undefined` for a path without a quota. */
+  viewOf(path: string): QuotaView | undefined {
+    const spending = this.#find(path)
+    if (spending === undefined) return undefined
+    const { endsAt } = spending
+    const resetsIn = endsAt === undefined ? undefined : Math.ceil((endsAt - this.#now()) / 1000)
+    return { ...spending, resetsIn, left: this.left(path) }
+  }
+
+  /** After the end of a window, nothing of it counts. */
   #find(path: string): Spending | undefined {
-    const account = this.#paths.get(path)
-    if (account?.endsAt !== undefined && this.#now() >= account.endsAt) this.renew(path)
-    return account
+    const spending = this.#paths.get(path)
+    if (spending?.endsAt !== undefined && spending.endsAt <= this.#now()) Object.assign(spending, NEW_WINDOW)
+    return spending
   }
 }
 
-/** Seconds until the reset by the clock of the service; at least one. */
-function secondsUntilReset(headers: SeenHeaders): number | undefined {
-  const seconds = readReset(headers)?.seconds
-  return seconds === undefined ? undefined : Math.max(1, seconds)
+/** When a quota is renewed, as a response tells it. */
+interface ToldReset {
+  /** Seconds until then by the clock of the service; absent where it tells a time, and not its own. */
+  seconds: number | undefined
+  /** In seconds since the Unix epoch, where the service tells a time. */
+  instant: number | undefined
+}
+
+/** A number from this on is a Unix timestamp: as a number of seconds, it would be more than thirty years. */
+const LEAST_TIMESTAMP = 1_000_000_000
+
+/** Reads X-RateLimit-Reset, whose form the specification does not show, or a field of the same meaning. */
+export function readReset(headers: SeenHeaders, name = 'x-ratelimit-reset'): ToldReset | undefined {
+  const number = readCount(headers[name])
+  if (number === undefined) return undefined
+  if (number < LEAST_TIMESTAMP) return { seconds: number, instant: undefined }
+  const date = RealDate.parse(headers['date'] ?? '')
+  return { seconds: Number.isNaN(date) ? undefined : number - Math.floor(date / 1000), instant: number }
+}
+
+/** A whole number of at most 15 digits. */
+function readCount(value: string | undefined): number | undefined {
+  return value !== undefined && /^\d{1,15}$/.test(value) ? Number(value) : undefined
 }

@@ -1,210 +1,208 @@
-import type { Investigation } from '../conformance/investigation.ts'
 import type { Contract } from '../contract/contract.ts'
-import { undoCoding } from '../exchanges/content-coding.ts'
+import { decodeBody } from '../exchanges/content-coding.ts'
 import type { Exchange, SeenResponse } from '../exchanges/exchange.ts'
-import { codeIn } from '../exchanges/reading.ts'
-import { systemClock } from '../ground/clock.ts'
+import { codeIn, readOutcome } from '../exchanges/reading.ts'
+import type { Clock } from '../ground/clock.ts'
+import type { Conclusion } from '../judge/judge.ts'
 import type { RequestBudget } from './budget.ts'
 import { type Client, ConnectionError, LARGEST_RESPONSE, type WireResponse } from './client.ts'
 import { findHarm } from './harmful-requests.ts'
 import { type Holdings, intentOf } from './holdings.ts'
-import { dataOf, type KeptExchange, type Ledger, LedgerError } from './ledger.ts'
-import { bytesOfBody, headersOf, isRead, type ProbeAnswer, type ProbeRequest, quotaPathOf } from './probe.ts'
+import type { Ledger } from './ledger.ts'
+import { authorizationOf, bytesOfBody, hasKey, headersOf, isRead, type ProbeRequest, quotaPathOf } from './probe.ts'
 
-/** The part that a request has in a run. */
-export interface RequestRole {
-  /** The probe that it belongs to. */
-  probe?: string | undefined
-  /** Whether it sets up the probe. */
-  setUp?: boolean
-  /** Whether the answer of a gateway to a write is taken for the service's, because the write was lost before. */
-  isLastTry?: boolean
+/** An exchange of the run, and its purpose. */
+export interface RunExchange {
+  exchange: Exchange
+  sent: ProbeRequest
+  /** The id of the probe that it belongs to, if it does not only set up the probe. */
+  probe: string | undefined
 }
 
-/** The judge of the exchanges: an `Investigation`. */
-export type ConversationJudge = Pick<Investigation, 'take' | 'conclude'>
+/** What came of a request. */
+export interface ProbeAnswer {
+  /** Empty, with the status 0, if the answer was lost: nobody knows whether the service did what was asked. */
+  response: SeenResponse
+  /** The code of a refusal in the envelope of the service. */
+  code: string | undefined
+  /** The `data` of a success in the envelope of the service. */
+  data: unknown
+  isLost: boolean
+}
+
+/** What judges the exchanges of a run. */
+export interface RunJudge {
+  take(exchange: Exchange): unknown
+  conclude(): Conclusion
+}
 
 export interface ConversationOptions {
   client: Pick<Client, 'send'>
-  contract: Contract
+  contract: Pick<Contract, 'basePath'>
   apiKey: string
+  clock: Clock
   budget: RequestBudget
   holdings: Holdings
-  ledger: Pick<Ledger, 'write' | 'keep'>
+  ledger: Pick<Ledger, 'write'>
   /** Whether anything but GET and HEAD may be sent. */
   writes: boolean
   /** Resolves after this many milliseconds. */
   pause(milliseconds: number): Promise<void>
 }
 
-/** A request that a run must not send. `Asking` leaves its probe out; anywhere else, it means a bug of this program. */
+/** What a run and its cleanup send and wait with. */
+export interface Way extends Pick<ConversationOptions, 'budget' | 'holdings' | 'pause'> {
+  conversation: Conversation
+  /** Whether to wait for quotas however long it takes. If not, the asking ends when they are used up. */
+  waits: boolean
+  /** Waits for a new window of the path, or until the signal is aborted. */
+  waitFor(path: string): Promise<void>
+  signal: AbortSignal
+}
+
+/** A request that a run must not send. The run leaves its probe out. */
 export class HarmfulRequest extends Error {
   override name = 'HarmfulRequest'
 }
 
-/** In milliseconds: how long to wait before a read is tried again. */
+/** In milliseconds: how long to wait before a read is sent again. */
 const PAUSES = [500, 2_000]
-/** In milliseconds: after this time, a list that contradicts an answer is no longer old. */
+/** In milliseconds: after this time, a list shows every change, and nothing of a killed run is under way. */
 export const SETTLING = 2_000
-/** How many reads are sent again because they may be old. A service that never shows a change costs no more. */
-const MOST_DOUBTS = 5
-/** After so many reads in a row that failed each time, none is sent again. */
-const MOST_FAILURES = 3
 const NOTHING: SeenResponse = { status: 0, headers: {}, body: { isKnown: true, bytes: Buffer.alloc(0) } }
 
 /**
- * Sends the requests of a run, one after the other. It notes in the ledger what a request may create before it sends
- * the request. A read that met trouble on the way is tried again. A write is not: the service may have done it.
+ * Sends the requests of a run, one after the other. What a request may create is in the ledger before it is sent. A read
+ * that met trouble on the way is sent again. A write is not: the service may have done it.
  */
 export class Conversation {
-  readonly exchanges: KeptExchange[] = []
+  readonly exchanges: RunExchange[] = []
   /** What went wrong on the way to the service, one sentence each. */
   readonly troubles: string[] = []
-  /** Judges the exchanges from now on. */
-  judge: ConversationJudge | undefined
-  /** During the cleanup, a full disk must not stop the run: it creates nothing any more. */
-  isCleaning = false
   /** How many requests were sent. */
   sent = 0
   readonly #options: ConversationOptions
-  /** Whether there was a write since the last pause. */
+  #judge: RunJudge | undefined
   #hasWritten = false
-  /** Whether a read was seen to be older than a change before it. */
-  #hasOldReads = false
-  /** The read that was sent again because it may be old, and how many there were. */
-  #doubted: ProbeRequest | undefined
-  #doubts = 0
-  /** How many reads in a row failed each time. */
-  #failures = 0
+  /** Whether a list shows a change only after a while; `undefined` until the first list after a change. */
+  #lags: boolean | undefined
 
   constructor(options: ConversationOptions) {
     this.#options = options
   }
 
   /** Judges the exchanges so far, and then each exchange to come. */
-  async judgeWith(judge: ConversationJudge, earlier: readonly KeptExchange[]): Promise<void> {
-    this.exchanges.unshift(...earlier)
-    for (const { exchange } of this.exchanges) await judge.take(exchange)
-    this.judge = judge
+  judgeWith(judge: RunJudge): void {
+    for (const { exchange } of this.exchanges) judge.take(exchange)
+    this.#judge = judge
   }
 
   /** @throws ConnectionError if no answer came, except to a write that may have arrived */
-  async ask(request: ProbeRequest, role: RequestRole = {}): Promise<ProbeAnswer> {
+  async ask(request: ProbeRequest, probe?: string): Promise<ProbeAnswer> {
     const { holdings, ledger, writes } = this.#options
-    const harm = writes || isRead(request) ? findHarm(request, holdings) : `${request.method} is a write`
+    const isWrite = !isRead(request)
+    const harm = isWrite && !writes ? `${request.method} is a write` : findHarm(request, holdings)
     if (harm !== undefined) throw new HarmfulRequest(`A probe must not be sent: ${harm}.`)
     const intent = intentOf(request)
     if (intent !== undefined) {
       ledger.write({ creates: intent })
       holdings.intend(intent)
     }
-    await this.#settle(request)
-    for (let attempt = 0; ; attempt++) {
-      const { exchange, error, ...sent } = await this.#send(request)
-      const trouble = sent.trouble ?? this.#oldAge(request, exchange)
-      const isLast = isRead(request) ? attempt === this.#retries : role.isLastTry === true
-      if (isRead(request) && (isLast || trouble === undefined))
-        this.#failures = trouble === undefined ? 0 : this.#failures + 1
-      if (trouble === undefined || (isLast && error === undefined)) return this.#take(exchange, request, role)
-      if (isRead(request) && isLast) throw error
-      const next = isRead(request) ? 'It was sent again.' : 'It was not sent again, because it may have been done.'
-      this.troubles.push(`${request.method} ${request.path}: ${trouble}. ${next}`)
-      if (!isRead(request)) {
-        holdings.suspect(request)
-        return this.#take({ ...exchange, response: undefined }, request, role)
-      }
-      await this.#options.pause(this.#doubted === request ? SETTLING : (PAUSES[attempt] ?? 0))
-    }
+    if (!isWrite && this.#hasWritten && this.#lags === true) await this.#options.pause(SETTLING)
+    this.#hasWritten = isWrite
+    return isWrite ? this.#write(request, probe) : this.#read(request, probe)
   }
 
-  /** How often a read is sent again. Where several reads in a row have failed each time, it is useless. */
-  get #retries(): number {
-    return this.#failures < MOST_FAILURES ? PAUSES.length : 0
+  async #write(request: ProbeRequest, probe: string | undefined): Promise<ProbeAnswer> {
+    const { exchange, trouble } = await this.#send(request)
+    if (trouble === undefined) return this.#take(exchange, request, probe)
+    this.troubles.push(
+      `${request.method} ${request.path}: ${trouble}. It was not sent again, because it may have been done.`,
+    )
+    this.#options.holdings.doubt(request)
+    return this.#take({ ...exchange, response: undefined }, request, probe)
   }
 
-  /** Where reads were seen to be old, a read that follows a write waits until it shows the write. */
-  async #settle(request: ProbeRequest): Promise<void> {
-    if (!isRead(request)) this.#hasWritten = true
-    else if (this.#hasWritten && this.#hasOldReads) {
-      await this.#options.pause(SETTLING)
-      this.#hasWritten = false
+  async #read(request: ProbeRequest, probe: string | undefined): Promise<ProbeAnswer> {
+    for (const wait of PAUSES) {
+      const { exchange, trouble } = await this.#send(request)
+      if (await this.#isTooEarly(request, exchange)) continue
+      if (trouble === undefined) return this.#take(exchange, request, probe)
+      this.troubles.push(`${request.method} ${request.path}: ${trouble}. It was sent again.`)
+      await this.#options.pause(wait)
     }
+    const { exchange, error } = await this.#send(request)
+    if (error !== undefined) throw error
+    return this.#take(exchange, request, probe)
   }
 
-  /** What is wrong about a read that may be older than the last changes. The read after it shows whether it is. */
-  #oldAge(request: ProbeRequest, exchange: Exchange): string | undefined {
-    if (this.isCleaning || this.#hasOldReads || this.#doubts >= MOST_DOUBTS) return undefined
-    if (!this.#options.holdings.isOlder(request, exchange)) {
-      if (this.#doubted === request) this.#hasOldReads = true
-      return undefined
-    }
-    if (this.#doubted === request) return undefined
-    this.#doubted = request
-    this.#doubts++
-    return 'the answer does not show what the run has changed before'
+  /**
+   * Whether the first list after an addition lacks it, and the next one may not. Where that one shows it, each read after
+   * a change waits from then on: a list that is a second old is no mistake of the service.
+   */
+  async #isTooEarly(request: ProbeRequest, { response }: Exchange): Promise<boolean> {
+    if (this.#lags === false || response === undefined) return false
+    const lacks = this.#options.holdings.lacksOwn(request, dataOf(request, response))
+    if (lacks === undefined) return false
+    const isFirst = this.#lags === undefined
+    this.#lags = lacks === isFirst
+    if (!isFirst || !lacks) return false
+    await this.#options.pause(SETTLING)
+    return true
   }
 
   /** `trouble` is what happened on the way, if the answer is not that of the service. */
-  async #send(
-    request: ProbeRequest,
-  ): Promise<{ exchange: Exchange; trouble?: string | undefined; error?: ConnectionError }> {
-    const { client, contract, budget, apiKey } = this.#options
+  async #send(request: ProbeRequest): Promise<{ exchange: Exchange; trouble?: string; error?: ConnectionError }> {
+    const { client, clock, contract, budget, apiKey, holdings } = this.#options
     const { method, path } = request
     const body = bytesOfBody(request)
-    const headers = headersOf(request, apiKey)
-    budget.spend(quotaPathOf(request))
+    const headers = headersOf(request)
+    const authorization = authorizationOf(request, apiKey)
+    if (hasKey(request)) budget.spend(quotaPathOf(request))
     this.sent++
-    const at = systemClock()
+    const at = clock()
     const exchangeOf = (response: SeenResponse | undefined): Exchange => ({
       id: response?.headers['x-request-id'] || `request ${this.sent}`,
       at,
-      until: systemClock(),
+      until: clock(),
       overlaps: false,
       request: {
-        method,
-        target: contract.basePath + path,
-        headers: withoutKey(headers),
-        credentials: credentialsOf(headers, request),
+        ...{ method, target: contract.basePath + path, headers, credentials: credentialsOf(request) },
         body: { isKnown: true, bytes: body ?? Buffer.alloc(0) },
       },
       response,
     })
     try {
-      const response = readResponse(await client.send({ method, path, headers, body }), apiKey)
-      budget.believe(quotaPathOf(request), response.headers, codeIn(response))
-      return { exchange: exchangeOf(response), trouble: troubleIn(response, isRead(request)) }
-    } catch (error) {
-      if (!(error instanceof ConnectionError) || !error.isCut) {
-        if (!isRead(request)) this.#options.holdings.suspect(request)
-        throw error
+      const fields = { ...headers, ...(authorization !== undefined && { authorization }) }
+      const response = readResponse(await client.send({ method, path, headers: fields, body }), apiKey)
+      if (hasKey(request)) {
+        budget.believe(quotaPathOf(request), response.headers, isOverQuota({ code: codeIn(response), response }))
       }
-      return { exchange: exchangeOf(undefined), trouble: error.message, error }
+      const trouble = troubleIn(response, isRead(request))
+      return { exchange: exchangeOf(response), ...(trouble !== undefined && { trouble }) }
+    } catch (error) {
+      if (!(error instanceof ConnectionError)) throw error
+      if (error.isCut) return { exchange: exchangeOf(undefined), trouble: error.message, error }
+      if (!isRead(request)) holdings.doubt(request)
+      throw error
     }
   }
 
-  async #take(exchange: Exchange, request: ProbeRequest, role: RequestRole): Promise<ProbeAnswer> {
-    const { holdings, ledger } = this.#options
-    const { body: _, padTo, headers, ...sent } = request
-    const data = dataOf(exchange)
-    const group = holdings.learn(request, data)
-    const kept = { exchange, sent, data, probe: role.probe, setUp: role.setUp === true }
-    this.#note(() => {
-      if (group !== undefined) ledger.write({ group })
-      ledger.keep(kept)
-    })
-    this.exchanges.push(kept)
-    await this.judge?.take(exchange)
+  #take(exchange: Exchange, request: ProbeRequest, probe: string | undefined): ProbeAnswer {
     const { response = NOTHING } = exchange
+    const data = dataOf(request, response)
+    const group = this.#options.holdings.learn(request, data)
+    if (group !== undefined) this.#options.ledger.write({ group })
+    this.exchanges.push({ exchange, sent: request, probe })
+    this.#judge?.take(exchange)
     return { response, code: codeIn(response), data, isLost: exchange.response === undefined }
   }
+}
 
-  #note(write: () => void): void {
-    try {
-      write()
-    } catch (error) {
-      if (!this.isCleaning || !(error instanceof LedgerError)) throw error
-    }
-  }
+/** The `data` of a success; `undefined` for anything else. */
+function dataOf({ method }: ProbeRequest, response: SeenResponse): unknown {
+  const outcome = readOutcome(method, response)
+  return outcome.kind === 'success' ? outcome.data : undefined
 }
 
 /** What happened to a request on its way, as the end of a sentence; `undefined` if the service itself answered. */
@@ -212,14 +210,25 @@ function troubleIn(response: SeenResponse, isOfRead: boolean): string | undefine
   const { status } = response
   if (codeIn(response) !== undefined && !isOfRead) return undefined
   if (status >= 502 && status <= 504) return `it was answered ${status}`
-  return isPage(response) ? `a web page came (${status})` : undefined
+  // A refusal is one, whatever it looks like.
+  const isRefusal = status >= 400 && status < 500
+  return isPage(response) && !isRefusal ? `a web page came (${status})` : undefined
 }
 
 /** Whether the response is a web page. */
 export function isPage({ headers, body }: SeenResponse): boolean {
-  if (body.isKnown && /^\s*\{/.test(body.bytes.subarray(0, 200).toString())) return false
-  if (/^text\/html\b/i.test(headers['content-type'] ?? '')) return true
-  return body.isKnown && /^\s*<(?:!doctype|html)\b/i.test(body.bytes.subarray(0, 200).toString())
+  const text = body.isKnown ? body.bytes.subarray(0, 200).toString() : ''
+  if (/^\s*\{/.test(text)) return false
+  return /^text\/html\b/i.test(headers['content-type'] ?? '') || /^\s*<(?:!doctype|html)\b/i.test(text)
+}
+
+/** Whether the quota is used up, as the service or a gateway before it says. */
+export function isOverQuota({ code, response }: Pick<ProbeAnswer, 'code' | 'response'>): boolean {
+  return code === 'rate_limited' || response.status === 429
+}
+
+export function isDone({ response: { status } }: Pick<ProbeAnswer, 'response'>): boolean {
+  return status >= 200 && status < 300
 }
 
 /** The response without its content coding, and without the key, because a service might repeat the key. */
@@ -227,41 +236,29 @@ function readResponse({ status, rawHeaders, body }: WireResponse, apiKey: string
   const headers: Record<string, string> = Object.create(null)
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = (rawHeaders[index] ?? '').toLowerCase()
-    const value = hideKey(rawHeaders[index + 1] ?? '', apiKey, '[key]')
+    const value = hideKey(rawHeaders[index + 1] ?? '', apiKey)
     headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`
   }
-  const plain = undoCoding(body, (headers['content-encoding'] ?? '').toLowerCase(), LARGEST_RESPONSE) ?? body
-  const bytes = plain.includes(apiKey)
-    ? Buffer.from(hideKey(plain.toString('latin1'), apiKey, '[key]'), 'latin1')
-    : plain
+  const decoded = decodeBody(body, headers['content-encoding'], LARGEST_RESPONSE)
+  if (!decoded.isKnown) return { status, headers, body: decoded }
+  const plain = decoded.bytes
+  const bytes = plain.includes(apiKey) ? Buffer.from(hideKey(plain.toString('latin1'), apiKey), 'latin1') : plain
   return { status, headers, body: { isKnown: true, bytes } }
 }
 
 /** A shorter key is no secret: everybody can try all keys of its length. */
 const SHORTEST_SECRET = 8
 
-/** The text with something else in place of the key. Of a short key, only what stands behind `Bearer` is hidden. */
-function hideKey(text: string, apiKey: string, shown: string): string {
-  if (apiKey.length >= SHORTEST_SECRET) return text.replaceAll(apiKey, shown)
-  return text.replaceAll(`Bearer ${apiKey}`, `Bearer ${shown}`)
+/** Of a short key, only what stands behind `Bearer` is hidden. */
+function hideKey(text: string, apiKey: string): string {
+  if (apiKey.length >= SHORTEST_SECRET) return text.replaceAll(apiKey, '[key]')
+  return text.replaceAll(`Bearer ${apiKey}`, 'Bearer [key]')
 }
 
-function withoutKey(headers: Readonly<Record<string, string>>): Record<string, string> {
-  const others: Record<string, string> = Object.create(null)
-  for (const [name, value] of Object.entries(headers)) {
-    if (name.toLowerCase() !== 'authorization') others[name.toLowerCase()] = value
-  }
-  return others
-}
-
-function credentialsOf(
-  { Authorization: sent }: Readonly<Record<string, string>>,
-  { key, scheme = 'Bearer' }: ProbeRequest,
-): Exchange['request']['credentials'] {
-  if (sent === undefined) return { kind: 'none' }
-  // The kept exchange must not contain the key itself.
+/** The kept exchange must not contain the key itself. */
+function credentialsOf({ key, scheme = 'Bearer' }: ProbeRequest): Exchange['request']['credentials'] {
+  if (key === 'none') return { kind: 'none' }
   if (key === 'bare') return { kind: 'sent', scheme: '[key]', key: 'key 1', isWord: false }
-  if (key === 'wrong' || key === 'longer')
-    return { kind: 'sent', scheme, key: `${key} key`, isWord: true, isInvented: true }
-  return { kind: 'sent', scheme, key: 'key 1', isWord: true }
+  if (key === undefined) return { kind: 'sent', scheme, key: 'key 1', isWord: true }
+  return { kind: 'sent', scheme, key: `${key} key`, isWord: true, isInvented: true }
 }

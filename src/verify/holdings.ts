@@ -1,15 +1,13 @@
+import { itemsOf, readGroup as readWholeGroup, textsIn } from '../behaviour/shown-data.ts'
 import type { DomainGroup } from '../domain/account.ts'
-import type { Exchange } from '../exchanges/exchange.ts'
-import { codeIn } from '../exchanges/reading.ts'
-import { isObject, readJson } from '../ground/json.ts'
+import { isObject } from '../ground/json.ts'
 import { readTarget } from '../http/target.ts'
-import { type Intent, type Inventory, readableTexts, readDomains, readGroupLoosely, readGroups } from './inventory.ts'
-import { dataOf, type LedgerContent } from './ledger.ts'
-import { bytesOfBody, type ProbeRequest } from './probe.ts'
+import type { Intent, Inventory, LedgerContent } from './ledger.ts'
+import type { ProbeRequest } from './probe.ts'
 
 /**
  * Knows what a run has in the account, and what belongs to others. A run notes what it is going to create before each
- * request, and learns from each answer. The ledger has both, so a later run or a sweep knows the same.
+ * request, and learns from each answer. The ledger has both, so a sweep knows the same.
  */
 export class Holdings {
   /** The text that every name of a run contains, and no other name. */
@@ -25,49 +23,29 @@ export class Holdings {
   /** Names, with or without the mark, that the run asked the service to create. */
   readonly #asked = new Set<string>()
   readonly #adopted = new Set<string>()
-  /** Names and ids of items that a request without an answer may have changed. */
-  readonly #suspects = new Set<string>()
-  /** Names and ids of items that the service has removed. */
-  readonly #removed = new Set<string>()
+  /** Names and ids of items whose state is not known, because an answer was lost or does not show it. */
+  readonly #doubted = new Set<string>()
   readonly #foreignGroups = new Set<string>()
-  #foreignDomains: ReadonlySet<string> = new Set()
-  #before: Inventory | undefined
+  /** The account before the run; `undefined` until it was read. */
+  before: Inventory | undefined
 
   constructor(mark: string) {
     this.mark = mark
   }
 
-  /** What a run holds by its ledger. */
-  static of({ head, before, intents, groups, exchanges }: LedgerContent): Holdings {
+  /** What a killed run may hold by its ledger. */
+  static of({ head, before, intents, groups }: LedgerContent): Holdings {
     const holdings = new Holdings(markOf(head.run))
     if (before !== undefined) holdings.remember(before)
     for (const intent of intents) holdings.intend(intent)
-    for (const id of groups) if (!holdings.#foreignGroups.has(id)) holdings.#adopted.add(id)
-    for (const { sent, exchange, data } of exchanges) {
-      const { bytes } = exchange.request.body.isKnown ? exchange.request.body : { bytes: undefined }
-      holdings.learn({ ...sent, body: bytes }, data)
-    }
+    for (const id of groups) holdings.adopt({ id, name: '', domains: [] })
     // The run may have ended between a request and its answer.
     if (holdings.hasIntents) holdings.unknown++
     return holdings
   }
 
-  copy(): Holdings {
-    const copy = new Holdings(this.mark)
-    for (const name of this.domains) copy.domains.add(name)
-    for (const [id, group] of this.groups) copy.groups.set(id, group)
-    for (const id of this.#adopted) copy.#adopted.add(id)
-    return copy
-  }
-
-  /** The account before the run; `undefined` until it was read. */
-  get before(): Inventory | undefined {
-    return this.#before
-  }
-
   remember(before: Inventory): void {
-    this.#before = before
-    this.#foreignDomains = new Set(before.domains)
+    this.before = before
     for (const { id } of before.groups) this.#foreignGroups.add(id)
   }
 
@@ -78,7 +56,8 @@ export class Holdings {
 
   /** Its name has the mark, or the run asked for exactly this name. */
   isOwnDomain(name: string): boolean {
-    return !this.#foreignDomains.has(name) && (name.toLowerCase().includes(this.mark) || this.#asked.has(name))
+    if (this.before?.domains.includes(name) === true) return false
+    return name.toLowerCase().includes(this.mark) || this.#asked.has(name)
   }
 
   /** Whether the run made the group, or no service gives this id. */
@@ -95,7 +74,7 @@ export class Holdings {
 
   /** Whether the account had no groups, or no domains, before the run. */
   hasOnlyOwn(what: 'groups' | 'domains'): boolean {
-    return this.#before?.[what].length === 0
+    return this.before?.[what].length === 0
   }
 
   /** The own items of an inventory. */
@@ -106,25 +85,9 @@ export class Holdings {
     }
   }
 
-  /** How others differ between `before` and `after`. The run can have caused only the losses. */
-  changesOf(before: Inventory, after: Inventory): { lost: string[]; gained: string[] } {
-    const former = { domains: new Set(before.domains), groups: new Set(before.groups.map(({ id }) => id)) }
-    const domains = new Set(after.domains)
-    const groups = new Map(after.groups.map((group) => [group.id, group]))
-    const lost = before.domains.filter((name) => !domains.has(name)).map((name) => `the domain ${name} is gone`)
-    for (const group of before.groups) {
-      const now = groups.get(group.id)
-      if (now === undefined) lost.push(`the group ${group.id} is gone`)
-      else if (!isSame(group, now)) lost.push(`the group ${group.id} was changed`)
-    }
-    const newDomains = after.domains.filter((name) => !former.domains.has(name) && !this.isOwnDomain(name))
-    const newGroups = after.groups.filter((group) => !former.groups.has(group.id) && !this.isOwnListedGroup(group))
-    const gained = [...newDomains.map((name) => `domain ${name}`), ...newGroups.map(({ id }) => `group ${id}`)]
-    return { lost, gained: gained.map((what) => `the ${what} is new`) }
-  }
-
-  /** The run may delete this group from now on, whatever a later answer says of it. */
+  /** The run may delete this group from now on, unless it was there before. */
   adopt(group: DomainGroup): void {
+    if (this.#foreignGroups.has(group.id)) return
     this.#adopted.add(group.id)
     this.groups.set(group.id, group)
   }
@@ -133,71 +96,63 @@ export class Holdings {
    * Learns from the answer to a request. `data` is that of a success; `undefined` for anything else. Returns the id of
    * a group that the request has created for the run.
    */
-  learn(request: ProbeRequest, data: unknown): string | undefined {
+  learn({ method, path: target }: ProbeRequest, data: unknown): string | undefined {
     if (!isObject(data)) return undefined
-    const { path, query } = readTarget(request.path)
-    const { method } = request
-    if (path === '/domains') {
-      this.#learnDomains(method, data['domains'])
-      if (method === 'POST' && readableTexts(data['domains']).length === 0) this.unknown++
-    }
-    if (path !== '/domaingroups') return undefined
-    const group = readGroupLoosely(data['group'])
-    if (method === 'GET') this.#learnGroups(readGroups(data) ?? [])
-    if (method === 'DELETE' && query['id'] !== undefined && this.groups.delete(query['id']))
-      this.#removed.add(query['id'])
-    if (method === 'POST') return this.#learnCreation(group)
-    if (group !== undefined && this.groups.has(group.id)) this.#place(group)
-    return undefined
-  }
-
-  /** Whether the answer to a read may be older than the last changes: it lacks own items, or has removed ones. */
-  isOlder({ method, path: target, key, scheme }: ProbeRequest, { request, response }: Exchange): boolean {
     const { path, query } = readTarget(target)
-    if (method !== 'GET' || key !== undefined || scheme !== undefined || response === undefined) return false
-    const { id } = query
-    if (path === '/domaingroups' && id !== undefined) return this.groups.has(id) && codeIn(response) === 'not_found'
-    const data = dataOf({ request, response })
-    const groups = readGroups(data)?.map((group) => group.id)
-    const records = Array.isArray(data) ? data.map((record) => isObject(record) && record['domain']) : undefined
-    const shown: readonly unknown[] | undefined = groups ?? records ?? readDomains(data)
-    if (shown === undefined) return false
-    const own = groups === undefined ? this.domains : new Set(this.groups.keys())
-    return [...own].some((each) => !shown.includes(each)) || shown.some((each) => this.#removed.has(String(each)))
+    if (path === '/domains') this.#learnDomains(method, data['domains'])
+    if (path !== '/domaingroups') return undefined
+    const group = readGroup(data['group'])
+    const { id = '' } = query
+    if (method === 'GET') this.#learnGroups(readGroups(data) ?? [])
+    if (method === 'DELETE') this.groups.delete(id)
+    if (method === 'PATCH' && group === undefined) this.#doubted.add(id)
+    if (method === 'POST') {
+      if (group === undefined || !this.isOwnListedGroup(group)) {
+        this.unknown++
+        return undefined
+      }
+      this.adopt(group)
+    }
+    if (group !== undefined && this.groups.has(group.id)) this.#place(group)
+    return method === 'POST' ? group?.id : undefined
   }
 
   /** The answer to this request was lost. What it names is still to be removed, but no probe can use it. */
-  suspect(request: ProbeRequest): void {
+  doubt({ path, body }: ProbeRequest): void {
     this.unknown++
-    const { id } = readTarget(request.path).query
-    const body = readJson(bytesOfBody(request)?.toString() ?? '')
-    const named = isObject(body) ? Object.values(body).flatMap(readableTexts) : []
-    for (const each of [...named, ...(id === undefined ? [] : [id])]) this.#suspects.add(each)
+    const { id } = readTarget(path).query
+    const named = isObject(body) ? Object.values(body).flat() : []
+    for (const each of [...named, id]) if (typeof each === 'string') this.#doubted.add(each)
   }
 
-  /** Up to `count` domains that are in no group of the run. */
+  /** Whether a list of the domains lacks one of the run; `undefined` if this is no such list, or the run has none. */
+  lacksOwn({ method, path, key, scheme }: ProbeRequest, data: unknown): boolean | undefined {
+    const isList = method === 'GET' && path === '/domains' && key === undefined && scheme === undefined
+    const listed = isList ? readDomains(data) : undefined
+    if (listed === undefined || this.domains.size === 0) return undefined
+    return [...this.domains].some((name) => !listed.includes(name))
+  }
+
+  /**
+   * Up to `count` domains that are in no group of the run. Names in an odd spelling come last: a service may not recognise
+   * them in a later request, so an answer to one shows less.
+   */
   free(count: number): string[] {
     const members = new Set([...this.groups.values()].flatMap(({ domains }) => domains))
-    return [...this.domains].filter((name) => !members.has(name) && !this.#suspects.has(name)).slice(0, count)
+    const free = [...this.domains].filter((name) => !members.has(name) && !this.#doubted.has(name))
+    const isOdd = (name: string) => !name.startsWith(`${this.mark}-`) || name.endsWith('.')
+    return free.toSorted((one, other) => Number(isOdd(one)) - Number(isOdd(other))).slice(0, count)
   }
 
   /** A group with at least this many members, other than the groups in `others`. */
-  groupWith(members: number, others: ReadonlySet<string>): DomainGroup | undefined {
-    for (const group of this.groups.values()) {
-      const isUsable = !others.has(group.id) && !this.#suspects.has(group.id)
-      if (isUsable && group.domains.length >= members) return group
-    }
-    return undefined
-  }
-
-  #learnCreation(group: DomainGroup | undefined): string | undefined {
-    if (group === undefined || !this.isOwnListedGroup(group)) {
-      this.unknown++
-      return undefined
-    }
-    this.#adopted.add(group.id)
-    this.#place(group)
-    return group.id
+  groupWith(members: number, others: readonly DomainGroup[]): DomainGroup | undefined {
+    return [...this.groups.values()].find(
+      (group) =>
+        group.domains.length >= members &&
+        !this.#doubted.has(group.id) &&
+        !group.domains.some((name) => this.#doubted.has(name)) &&
+        others.every(({ id }) => id !== group.id),
+    )
   }
 
   /** A listed group that is not the run's belongs to another client, whatever a later answer says of it. */
@@ -209,28 +164,27 @@ export class Holdings {
   }
 
   /** A list that lacks a domain may be older than the domain, so it takes nothing away. */
-  #learnDomains(method: string, listed: unknown): void {
-    for (const name of readableTexts(listed)) {
-      if (method === 'DELETE') this.#drop(name)
+  #learnDomains(method: string, shown: unknown): void {
+    const names = Array.isArray(shown) ? shown.filter((each) => typeof each === 'string') : []
+    if (method === 'POST' && names.length === 0) this.unknown++
+    for (const name of names) {
+      if (method === 'DELETE') this.domains.delete(name)
       else if (this.isOwnDomain(name)) this.domains.add(name)
     }
-  }
-
-  #drop(name: string): void {
-    if (this.domains.delete(name)) this.#removed.add(name)
-    for (const group of this.groups.values()) {
-      if (!group.domains.includes(name)) continue
-      this.groups.set(group.id, { ...group, domains: group.domains.filter((each) => each !== name) })
-    }
+    if (method === 'DELETE') this.#leave(names)
   }
 
   /** Assumes that a domain can be in one group only, and so left the others. If wrong, it costs at most one request. */
   #place(placed: DomainGroup): void {
-    for (const group of this.groups.values()) {
-      if (!group.domains.some((name) => placed.domains.includes(name))) continue
-      this.groups.set(group.id, { ...group, domains: group.domains.filter((name) => !placed.domains.includes(name)) })
-    }
+    this.#leave(placed.domains)
     this.groups.set(placed.id, placed)
+  }
+
+  #leave(names: readonly string[]): void {
+    for (const group of this.groups.values()) {
+      if (!group.domains.some((name) => names.includes(name))) continue
+      this.groups.set(group.id, { ...group, domains: group.domains.filter((name) => !names.includes(name)) })
+    }
   }
 }
 
@@ -239,20 +193,53 @@ export function markOf(run: string): string {
 }
 
 /** `undefined` for a request that creates nothing. */
-export function intentOf(request: ProbeRequest): Intent | undefined {
-  if (request.method !== 'POST') return undefined
-  const { path } = readTarget(request.path)
-  const text = bytesOfBody({ body: request.body })?.toString() ?? ''
-  const body = readJson(text.replace(/^\ufeff/, ''))
-  const { domains, name } = isObject(body) ? body : {}
-  const named = (Array.isArray(domains) ? domains : [domains]).filter((each) => each !== undefined).map(String)
-  if (path.toLowerCase().startsWith('/domaingroups')) {
-    return { group: { name: typeof name === 'string' ? name : text.slice(0, 200), domains: named } }
-  }
-  return { domains: named.length > 0 ? named : [text.slice(0, 200)] }
+export function intentOf({ method, path, body }: ProbeRequest): Intent | undefined {
+  if (method !== 'POST') return undefined
+  const { domains = [], name = '' } = isObject(body) ? body : {}
+  const named = [domains].flat().map(String)
+  return path.startsWith('/domaingroups') ? { group: { name: String(name), domains: named } } : { domains: named }
 }
 
-function isSame(one: DomainGroup, other: DomainGroup): boolean {
-  const [some, others] = [one.domains.toSorted(), other.domains.toSorted()]
-  return one.name === other.name && some.length === others.length && some.every((name, index) => name === others[index])
+/** How others differ between `before` and `after`. The run can have caused only the losses. */
+export function compareOthers(
+  before: Inventory,
+  after: Inventory,
+  holdings: Holdings,
+): { lost: string[]; gained: string[] } {
+  const domains = new Set(after.domains)
+  const groups = new Map(after.groups.map((group) => [group.id, contentOf(group)]))
+  const changed = before.groups.filter((group) => groups.get(group.id) !== contentOf(group))
+  const formerDomains = new Set(before.domains)
+  const formerGroups = new Set(before.groups.map(({ id }) => id))
+  const newDomains = after.domains.filter((name) => !formerDomains.has(name) && !holdings.isOwnDomain(name))
+  const newGroups = after.groups.filter((group) => !formerGroups.has(group.id) && !holdings.isOwnListedGroup(group))
+  return {
+    lost: [
+      ...before.domains.filter((name) => !domains.has(name)).map((name) => `the domain ${name} is gone`),
+      ...changed.map(({ id }) => `the group ${id} ${groups.has(id) ? 'was changed' : 'is gone'}`),
+    ],
+    gained: [
+      ...newDomains.map((name) => `the domain ${name} is new`),
+      ...newGroups.map(({ id }) => `the group ${id} is new`),
+    ],
+  }
+}
+
+function contentOf({ name, domains }: DomainGroup): string {
+  return JSON.stringify([name, domains.toSorted()])
+}
+
+/** The domains of a list; `undefined` if an entry cannot be read, because its domain would count as absent. */
+export function readDomains(data: unknown): readonly string[] | undefined {
+  return textsIn(data, 'domains')
+}
+
+/** The groups of a list; `undefined` if an entry cannot be read, because it may be a group of another client. */
+export function readGroups(data: unknown): DomainGroup[] | undefined {
+  return isObject(data) ? itemsOf(data['groups'], readGroup) : undefined
+}
+
+/** A group whose members can all be read, or that has no list of members. */
+function readGroup(value: unknown): DomainGroup | undefined {
+  return isObject(value) ? readWholeGroup({ domains: [], ...value }) : undefined
 }

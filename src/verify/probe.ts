@@ -1,5 +1,4 @@
 import type { DomainGroup } from '../domain/account.ts'
-import type { SeenResponse } from '../exchanges/exchange.ts'
 import { shorten } from '../ground/show.ts'
 
 /** A request of a probe, below the base URL of the service. */
@@ -7,8 +6,9 @@ export interface ProbeRequest {
   method: string
   /** Below the base path, with the query. */
   path: string
+  /** By lower-case name. */
   headers?: Readonly<Record<string, string>>
-  /** Strings and bytes are sent as they are, anything else as JSON. */
+  /** Strings are sent as they are, anything else as JSON. */
   body?: unknown
   /** The body is padded with spaces to this many bytes. */
   padTo?: number
@@ -18,23 +18,7 @@ export interface ProbeRequest {
   scheme?: string
 }
 
-/** What came of a request. */
-export interface ProbeAnswer {
-  /** Empty, with the status 0, if the answer was lost: nobody knows whether the service did what was asked. */
-  response: SeenResponse
-  /** The code of a refusal in the envelope of the service. */
-  code: string | undefined
-  /** The `data` of a success in the envelope of the service. */
-  data: unknown
-  isLost: boolean
-}
-
-/** Whether the quota is used up, as the service or a gateway before it says. */
-export function isOverQuota({ code, response }: Pick<ProbeAnswer, 'code' | 'response'>): boolean {
-  return code === 'rate_limited' || response.status === 429
-}
-
-/** The items that the requests of one probe can use. They belong to the run; no other client uses them. */
+/** The items that the requests of a probe can use. They belong to the run; no other client uses them. */
 export interface ProbeScene {
   /** A text that all names of the run contain, and no other name. */
   mark: string
@@ -52,59 +36,32 @@ export interface ProbeScene {
   readableId: string
 }
 
+/** What a probe needs before its requests. */
+export interface Needs {
+  /** How many monitored domains that are in no group. */
+  domains?: number
+  /** The least number of members of each group. */
+  groups?: readonly number[]
+  /** The account must have none of these but the run's: a faulty service might apply the request to all of them. */
+  alone?: 'groups' | 'domains'
+}
+
 /** Requests that together answer one question about a service. */
 export interface Probe {
   id: string
-  /** How many monitored domains in no group it needs. */
-  domains?: number
-  /** The least number of members of each group that it needs. */
-  groups?: readonly number[]
+  needs?: Needs
+  send(scene: ProbeScene): readonly ProbeRequest[]
   /**
-   * The account must have none of these but the run's own: a faulty service that accepts the request might change all
-   * of them.
+   * What the specification says of the last request, if it says something: whatever a service chooses where the
+   * specification is silent, it must do this. The requests before it are accepted in any case.
    */
-  endangers?: 'groups' | 'domains'
-  /** Whether it uses up a quota and then sends one more request. */
-  exhausts?: boolean
-  requests(scene: ProbeScene): readonly ProbeRequest[]
-}
-
-/** What must have come of the last request of a probe; `accepted`, of each. */
-export type RuleSide = 'accepted' | 'refused' | 'answered'
-
-/**
- * How many domains a request may add by the specification. Under an overlay with another limit, the same requests are
- * sent.
- */
-export const MOST_DOMAINS = 50
-
-/** The ways to have no valid key, and how they are called in the ids of probes. */
-export const KEYLESS = [
-  { key: 'none', how: 'without-key' },
-  { key: 'wrong', how: 'with-wrong-key' },
-] as const
-
-const WRONG_KEY = 'verify-no-such-key'
-
-/** The header fields of the request, except for those about the target and the length. */
-export function headersOf(
-  { headers = {}, body, key, scheme = 'Bearer' }: ProbeRequest,
-  apiKey: string,
-): Record<string, string> {
-  const isTyped = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type')
-  return {
-    Accept: 'application/json',
-    ...(key !== 'none' && {
-      Authorization: key === 'bare' ? apiKey : `${scheme} ${keyOf(key, apiKey)}`,
-    }),
-    ...(body !== undefined && !isTyped && { 'Content-Type': 'application/json' }),
-    ...headers,
-  }
-}
-
-function keyOf(key: 'wrong' | 'longer' | undefined, apiKey: string): string {
-  if (key === undefined) return apiKey
-  return key === 'wrong' ? WRONG_KEY : `${apiKey}-longer`
+  expect?: 'accepted' | 'refused'
+  /** The ids of the rules of which this is a side. A rule is kept if all its probes were answered as expected. */
+  rule?: readonly string[]
+  /** The ids of the assumptions about which the answers say something. */
+  decides?: readonly string[]
+  /** Whether its request is repeated until it is refused for the quota. */
+  exhausts?: true
 }
 
 /** Methods that change nothing (RFC 9110 §9.2.1) and that can be sent to any host. */
@@ -112,12 +69,34 @@ export function isRead({ method }: Pick<ProbeRequest, 'method'>): boolean {
   return method === 'GET' || method === 'HEAD'
 }
 
+/** The Authorization field of the request; `undefined` if it has none. */
+export function authorizationOf({ key, scheme = 'Bearer' }: ProbeRequest, apiKey: string): string | undefined {
+  if (key === 'none') return undefined
+  if (key === 'bare') return apiKey
+  const secret = key === 'wrong' ? 'verify-no-such-key' : key === 'longer' ? `${apiKey}-longer` : apiKey
+  return `${scheme} ${secret}`
+}
+
+/** The other header fields by lower-case name, except for those about the target and the length. */
+export function headersOf({ headers = {}, body }: ProbeRequest): Record<string, string> {
+  return {
+    accept: 'application/json',
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...headers,
+  }
+}
+
 /** The bytes of the body as they are sent; `undefined` if there is none. */
 export function bytesOfBody({ body, padTo }: Pick<ProbeRequest, 'body' | 'padTo'>): Buffer | undefined {
   if (body === undefined) return undefined
-  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
+  const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
   if (padTo === undefined || padTo <= bytes.length) return bytes
   return Buffer.concat([bytes, Buffer.alloc(padTo - bytes.length, ' ')])
+}
+
+/** Whether the request has the user's key, perhaps with more behind it, so that it may use up a quota. */
+export function hasKey({ key }: Pick<ProbeRequest, 'key'>): boolean {
+  return key !== 'none' && key !== 'wrong'
 }
 
 /** The path whose quota a request may use: the first segment of its path. */
@@ -136,13 +115,13 @@ const KEYS = {
 export function describeRequest(request: ProbeRequest): string {
   const { method, path, key, scheme, headers = {} } = request
   const bytes = bytesOfBody(request)
-  const how = [
+  return [
+    `${method} ${path}`,
     ...(key === undefined ? [] : [KEYS[key]]),
     ...(scheme === undefined ? [] : [`with the scheme ${scheme}`]),
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     ...(bytes === undefined ? [] : [`body ${describeBody(bytes)}`]),
-  ]
-  return [`${method} ${path}`, ...how].join('; ')
+  ].join('; ')
 }
 
 /** Long bodies are lists of domains, or padding. */
@@ -150,4 +129,14 @@ function describeBody(bytes: Buffer): string {
   return bytes.length > 120
     ? `of ${bytes.length} bytes, ${shorten(bytes.toString().trimEnd(), 60)}`
     : JSON.stringify(bytes.toString())
+}
+
+/** How many requests there are of each path. What has no valid key uses up no quota. */
+export function countByPath(requests: readonly ProbeRequest[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const request of requests.filter(hasKey)) {
+    const path = quotaPathOf(request)
+    counts.set(path, (counts.get(path) ?? 0) + 1)
+  }
+  return counts
 }

@@ -1,11 +1,9 @@
 import type { Choices } from '../contract/choices.ts'
-import type { AssumptionVerdict } from '../judge/verdict.ts'
-import type { Check, CommandTimes, Finding, Report, ReportOutcome, ReportRule } from '../reports/report.ts'
-import type { Assessment, CheckOutcome, VerifyCheck } from './assessment.ts'
-import { CHECK_OUTCOMES } from './assessment.ts'
-import { type Cleanup, NOTHING_REMOVED } from './restoration.ts'
-import { inWords } from './target-check.ts'
-import type { VerifyResult } from './verification.ts'
+import type { Block, Check, CommandTimes, Finding, Report, ReportOutcome, ReportRule } from '../reports/report.ts'
+import { type Assessment, CHECK_OUTCOMES, type CheckOutcome, type VerifyCheck } from './checks.ts'
+import { NOTHING_REMOVED } from './cleanup.ts'
+import type { VerifyResult } from './run.ts'
+import { inWords } from './target.ts'
 
 export interface VerifyReportOptions extends Omit<CommandTimes, 'interruptedWith'> {
   target: string
@@ -13,29 +11,10 @@ export interface VerifyReportOptions extends Omit<CommandTimes, 'interruptedWith
   assessment: Assessment
   choices: Choices
   minReached: number
-  /** How to ask the rest, or remove what is left: shell command lines. */
-  resume: string | undefined
+  /** How to remove what is left: a shell command line. */
   sweep: string | undefined
   /** The exit code, if a signal stopped the program or the connection was lost. */
   exitCode: number | undefined
-}
-
-/** The JSON report, as `docs/schemas/verify.json` describes it. */
-interface VerifyJson {
-  target: string
-  passed: boolean
-  /** How many checks have each outcome. */
-  outcomes: Readonly<Record<CheckOutcome, number>>
-  checks: readonly Omit<VerifyCheck, 'finding'>[]
-  assumptions: readonly AssumptionVerdict[]
-  quota: readonly {
-    path: string
-    limit: number
-    sent: number
-    remaining?: number
-    resets_in?: number
-  }[]
-  cleanup: Cleanup
 }
 
 const FAILED: ReportRule = {
@@ -57,7 +36,7 @@ const TROUBLE: ReportRule = {
   id: 'verify/trouble',
   name: 'Some answers were not those of the service',
   description:
-    'A gateway answered, or a connection was cut. A read was sent again, and a write was looked for in a list.',
+    'A gateway answered, or a connection was cut. A read was sent again; a question with a write counts as not asked.',
 }
 const NOT_ALL: ReportRule = {
   id: 'verify/not-reached',
@@ -68,43 +47,23 @@ const NOT_ALL: ReportRule = {
 /** Describes the result of a run for every output format. */
 export function describeVerify(options: VerifyReportOptions): Report {
   const { target, result, assessment, minReached, exitCode, startedAt, seconds } = options
-  const { checks, reached } = assessment
+  const { checks, assumptions, reached } = assessment
   const passed = assessment.passed && exitCode === undefined
-  const shown = new Map(checks.flatMap((check) => findingOf(check, options)))
-  const notes = [...describeTroubles(options), ...describeEnd(options)]
+  const failed = checks.filter(({ outcome }) => outcome === 'fail')
+  const findings = new Map(failed.map((check) => [check, findingOf(check, options)]))
+  const account = checks.find(({ id }) => id === 'restoration')?.message ?? ''
   return {
-    tool: 'verify',
-    title: target,
-    summary: summarise(options),
-    passed,
+    ...{ tool: 'verify', title: target, summary: summarise(options), passed, startedAt, seconds },
     exitCode: exitCode ?? (passed ? 0 : 1),
-    startedAt,
-    seconds,
     facts: [
       { name: 'Requests', value: `${result.requests}, in ${inWords(seconds)}` },
       { name: 'Reached', value: `${reached} % of the checks${minReached > 0 ? ` (at least ${minReached} %)` : ''}` },
-      { name: 'Account', value: checks.find(({ id }) => id === 'restoration')?.message ?? '' },
+      { name: 'Account', value: account },
     ],
-    findings: [...shown.values(), ...notes],
-    checks: checks.map((check) => checkOf(check, shown.get(check))),
-    sections: [
-      {
-        title: 'Quotas',
-        blocks: [
-          {
-            kind: 'table',
-            columns: ['path', 'limit', 'sent', 'left for all clients'],
-            rows: result.quotas.map(({ path, limit, total, remaining }) => [
-              path,
-              `${limit}`,
-              `${total}`,
-              remaining === undefined ? 'not known' : `${remaining}`,
-            ]),
-          },
-        ],
-      },
-    ],
-    json: jsonOf(options, passed),
+    findings: [...findings.values(), ...describeTroubles(options), ...describeEnd(options)],
+    checks: checks.map((check) => checkOf(check, findings.get(check))),
+    sections: [{ title: 'Quotas', blocks: [tableOf(result.quotas)] }],
+    json: jsonOf(target, passed, { ...result, checks, assumptions }),
   }
 }
 
@@ -112,37 +71,38 @@ export function describeVerify(options: VerifyReportOptions): Report {
 export function describeRefusal(
   target: string,
   reason: string,
-  { exitCode, startedAt, seconds }: Pick<Report, 'exitCode' | 'startedAt' | 'seconds'>,
+  times: Pick<Report, 'exitCode' | 'startedAt' | 'seconds'>,
 ): Report {
   const check: VerifyCheck = { id: 'target', outcome: 'fail', message: reason }
   const finding: Finding = { rule: NO_TARGET, level: 'error', message: reason }
-  const json: VerifyJson = {
-    ...{ target, passed: false, outcomes: countOutcomes([check]), checks: [check], assumptions: [], quota: [] },
-    cleanup: { restored: true, ...NOTHING_REMOVED },
-  }
+  const cleanup = { restored: true, ...NOTHING_REMOVED }
   return {
-    ...{ tool: 'verify', title: target, summary: reason, passed: false, exitCode, startedAt, seconds },
-    ...{ facts: [], findings: [finding], checks: [checkOf(check, finding)], sections: [], json },
+    ...{ tool: 'verify', title: target, summary: reason, passed: false, facts: [], sections: [], ...times },
+    ...{ findings: [finding], checks: [checkOf(check, finding)] },
+    json: jsonOf(target, false, { checks: [check], assumptions: [], quotas: [], cleanup }),
   }
 }
 
-function jsonOf({ target, result, assessment }: VerifyReportOptions, passed: boolean): VerifyJson {
-  const { checks, assumptions } = assessment
+type Results = Pick<VerifyResult, 'quotas' | 'cleanup'> & Pick<Assessment, 'checks' | 'assumptions'>
+
+/** The JSON report, as `docs/schemas/verify.json` describes it. */
+function jsonOf(target: string, passed: boolean, { checks, assumptions, quotas, cleanup }: Results): object {
   return {
-    target,
-    passed,
-    outcomes: countOutcomes(checks),
+    ...{ target, passed, outcomes: countOutcomes(checks), assumptions, cleanup },
     checks: checks.map(({ finding: _, ...check }) => check),
-    assumptions,
-    quota: result.quotas.map(({ path, limit, total, remaining, resetsIn }) => ({
-      path,
-      limit,
-      sent: total,
+    quota: quotas.map(({ path, limit, total, remaining, resetsIn }) => ({
+      ...{ path, limit, sent: total },
       ...(remaining !== undefined && { remaining }),
       ...(resetsIn !== undefined && { resets_in: resetsIn }),
     })),
-    cleanup: result.cleanup,
   }
+}
+
+function tableOf(quotas: VerifyResult['quotas']): Block {
+  const rows = quotas.map(({ path, limit, total, remaining = 'not known' }) => {
+    return [path, `${limit}`, `${total}`, `${remaining}`]
+  })
+  return { kind: 'table', columns: ['path', 'limit', 'sent', 'left for all clients'], rows }
 }
 
 function countOutcomes(checks: readonly VerifyCheck[]): Record<CheckOutcome, number> {
@@ -156,8 +116,8 @@ function summarise({ result, assessment, minReached }: VerifyReportOptions): str
   const decided = assumptions.filter(({ verdict }) => verdict === 'as chosen' || verdict === 'alternative')
   const alternative = decided.filter(({ verdict }) => verdict === 'alternative').length
   // The reason for an early end comes first, because it explains the failure.
-  const { ended, reason } = result
-  const end = ended === undefined || ended === 'quota' ? [] : [`${capitalise(reason ?? ended)}.`]
+  const { ended } = result
+  const end = ended === undefined || ended.kind === 'quota' ? [] : [`${capitalise(ended.reason)}.`]
   const first =
     counts.fail === 0
       ? `Nothing was seen that the contract forbids; ${counts.pass} checks passed.`
@@ -173,35 +133,18 @@ function summarise({ result, assessment, minReached }: VerifyReportOptions): str
   return [...end, first, choices, rest, ...known, ...few, ...cleanup].join(' ')
 }
 
-/** The first thing that the user should read about a failed check. */
-function findingOf(check: VerifyCheck, { sweep }: VerifyReportOptions): [VerifyCheck, Finding][] {
-  if (check.outcome !== 'fail') return []
-  const { id, message = '', curl, expected, received, finding } = check
-  const isRestoration = id === 'restoration'
-  return [
-    [
-      check,
-      {
-        rule: isRestoration ? NOT_RESTORED : { ...FAILED, id },
-        level: 'error',
-        message,
-        pointer: finding?.pointer,
-        ...(finding !== undefined && {
-          request: {
-            method: finding.method,
-            path: finding.path,
-            requestId: finding.request_id,
-            status: finding.status,
-          },
-        }),
-        ...(expected !== undefined &&
-          received !== undefined && { details: [{ kind: 'comparison', expected, received }] }),
-        ...(curl !== undefined && { remedy: { text: 'The request can be sent again:', command: curl } }),
-        ...(isRestoration &&
-          sweep !== undefined && { remedy: { text: 'What is left can be removed:', command: sweep } }),
-      },
-    ],
-  ]
+/** What the user should read about a failed check. */
+function findingOf({ id, message = '', curl, finding }: VerifyCheck, { sweep }: VerifyReportOptions): Finding {
+  if (finding === undefined) {
+    const remedy = sweep === undefined ? undefined : { text: 'What is left can be removed:', command: sweep }
+    return { rule: NOT_RESTORED, level: 'error', message, remedy }
+  }
+  const { method, path, request_id: requestId, status, pointer } = finding
+  return {
+    ...{ rule: { ...FAILED, id }, level: 'error', message, pointer },
+    request: { method, path, requestId, status },
+    remedy: curl === undefined ? undefined : { text: 'The request can be sent again:', command: curl },
+  }
 }
 
 /** How many troubles are shown in full. */
@@ -215,25 +158,22 @@ function describeTroubles({ result: { troubles } }: VerifyReportOptions): Findin
   return [{ rule: TROUBLE, level: 'note', message: shown.join(' ') }]
 }
 
-/** Why the run did not ask everything, one finding for each reason, and how to ask what an early end has prevented. */
-function describeEnd({ result, resume }: VerifyReportOptions): Finding[] {
-  const { ended, reason: end } = result
-  const probes = result.probes.filter(({ probe: { barrier } }) => barrier === undefined)
+/** Why the run did not ask everything, one finding for each reason, and how to ask the rest. */
+function describeEnd({ result: { ended, probes } }: VerifyReportOptions): Finding[] {
+  const wanted = probes.filter(({ barrier }) => barrier === undefined)
   const byReason = new Map<string, string[]>()
-  for (const { probe, state, reason = 'the run ended before' } of probes) {
-    if (state !== 'asked') byReason.set(reason, [...(byReason.get(reason) ?? []), probe.id])
+  for (const { probe, isAsked, reason = '' } of wanted) {
+    if (!isAsked) byReason.set(reason, [...(byReason.get(reason) ?? []), probe.id])
   }
   return [...byReason].map(([reason, open]) => {
     const names = open.slice(0, 5)
     const what = `${names.join(', ')}${open.length > names.length ? ` and ${open.length - names.length} more` : ''}`
-    const was = open.length === 1 ? 'was' : 'were'
-    const isLate = reason === end
-    const when = ended === 'quota' ? 'When the quotas are reset, they can be asked:' : 'They can be asked:'
+    const isLate = reason === ended?.reason
+    const remedy = isLate && ended?.kind === 'quota' ? ' With --wait, the run goes on when the quotas are reset.' : ''
     return {
       rule: NOT_ALL,
-      level: isLate && ended !== 'quota' ? 'warning' : 'note',
-      message: `${open.length} of ${probes.length} questions ${was} not asked, because ${reason}: ${what}.`,
-      ...(isLate && resume !== undefined && { remedy: { text: when, command: resume } }),
+      level: isLate && ended?.kind !== 'quota' ? 'warning' : 'note',
+      message: `${open.length} of ${wanted.length} questions ${open.length === 1 ? 'was' : 'were'} not asked, because ${reason}: ${what}.${remedy}`,
     }
   })
 }

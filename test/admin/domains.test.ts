@@ -185,7 +185,7 @@ describe('domains and groups are set up', () => {
   it('by the contract of the server, also where an overlay has changed it', async () => {
     const overlay = writeOverlay(temporaryFolder(), [
       { target: '$.components.schemas.DomainsToAdd.properties.domains', update: { maxItems: 60 } },
-      { target: '$.components.x-errors.duplicate_name', update: { status: 422, message: 'Taken: {value}.' } },
+      { target: "$['x-errors']['duplicate_name']", update: { status: 422, message: 'Taken: {value}.' } },
     ])
     const { post } = await startControlPlane({ fixture: FIXTURE, overlays: [overlay] })
     expect((await post('/accounts/default/domains', { domains: many })).data).toMatchObject({ count: 51 })

@@ -2,9 +2,9 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { load } from 'js-yaml'
 import { describe, expect } from 'vitest'
-import type { ChoiceObservation } from '../../src/choices/observation.ts'
 import { writeEvidence } from '../../src/evidence/evidence-file.ts'
 import type { Json } from '../../src/ground/json.ts'
+import type { ChoiceObservation } from '../../src/judge/choice-evidence.ts'
 import { actionsFor } from '../support/alternatives.ts'
 import { choices } from '../support/choices.ts'
 import { exchangeWith } from '../support/exchanges.ts'
@@ -17,7 +17,8 @@ import { expectReport } from '../support/report-schema.ts'
 import { API_KEY, startService } from '../support/service.ts'
 
 const see = (id: string, number: number, evidence = `r-${id}`): ChoiceObservation => ({
-  allows: [{ [id]: number }],
+  id,
+  permits: [number],
   evidence: [evidence],
   count: 1,
 })
@@ -66,21 +67,27 @@ describe('calibrate', () => {
 
   it('joins evidence of several files, and writes the overlay to a file', async ({ folder }) => {
     const out = join(folder, 'seen.yaml')
-    const args = [...(await writeSeen(folder, [see('head', 1)], [see('cors', 1)])), '--out', out]
+    const args = [...(await writeSeen(folder, [see('domain-order', 1)], [see('already-monitored', 1)])), '--out', out]
     const { code, stdout, stderr } = await runInProcess(args)
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
     expect(stderr).toContain('and takes an alternative in 2; ')
     expect(load(readFileSync(out, 'utf8'))).toMatchObject({
       actions: [
-        { target: "$['x-settings']['head']", update: { value: 'wrong-method' } },
-        { target: "$['x-settings']['cors']", update: { value: 'any-origin' } },
+        { target: "$['x-settings']['domain-order']", update: { value: 'alphabetical' } },
+        { target: "$['x-settings']['already-monitored']", update: { value: 'skipped' } },
       ],
     })
   })
 
   it('writes its report also if the overlay cannot be written', async ({ folder }) => {
     const report = join(folder, 'report.json')
-    const args = [...(await writeSeen(folder, [see('head', 1)])), '--out', '/dev/full', '--report', `json=${report}`]
+    const args = [
+      ...(await writeSeen(folder, [see('domain-order', 1)])),
+      '--out',
+      '/dev/full',
+      '--report',
+      `json=${report}`,
+    ]
     const { code, stderr } = await runInProcess(args)
     expect({ code, stderr }).toEqual({
       code: 2,
@@ -92,8 +99,8 @@ describe('calibrate', () => {
   it.for<[what: string, seen: ChoiceObservation[], says: string]>([
     [
       'exchanges contradict each other',
-      [see('head', 0, 'r-1'), see('head', 1, 'r-2')],
-      'Exchanges cannot agree on head: r-1, r-2.',
+      [see('domain-order', 0, 'r-1'), see('domain-order', 1, 'r-2')],
+      'Exchanges cannot agree on domain-order: r-1, r-2.',
     ],
     ['nothing was seen', [], 'No exchange with the service could be judged'],
   ])('ends with 1 and an overlay that changes nothing where %s', async ([, seen, says], { folder }) => {

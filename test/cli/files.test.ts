@@ -18,11 +18,11 @@ const KINDS: [kind: string, args: (file: string) => string[], code?: number][] =
   ['fixture', (file) => ['serve', '--port', '0', '--fixture', file]],
   ['fault sets', (file) => ['serve', '--port', '0', '--faults', file]],
   ['overlay', (file) => ['assumptions', '--overlay', file]],
-  ['evidence', (file) => ['assumptions', '--evidence', file, '--dependencies', file]],
+  ['evidence', (file) => ['calibrate', '--evidence', file]],
   ['baseline', (file) => ['check', '--baseline', file, 'nowhere.har']],
   ['recording', (file) => ['check', file]],
   ['certificates', (file) => ['proxy', '--target', 'https://a.example', '--ca', file]],
-  ['ledger', (file) => ['verify', '--resume', file, '--base-url', 'http://127.0.0.1:9', '--api-key', 'k']],
+  ['ledger', (file) => ['verify', '--sweep', file, '--base-url', 'http://127.0.0.1:9', '--api-key', 'k']],
   ['report of vary', (file) => ['vary', '--since', file, '--', 'true']],
   ['plan of explore', (file) => ['explore', '--replay', file, '--', 'true']],
   ['kept account', (file) => ['serve', '--port', '0', '--data', dirname(file)], 3],
@@ -51,8 +51,10 @@ describe.each<(typeof KINDS)[number]>(KINDS)('a file: %s', (kind, args, refused 
   })
 
   it.for(OTHER_ENCODINGS)('is refused in one line if it is in %s', async ([name, content, problem], { folder }) => {
-    // A killed run may have cut a ledger within a character. Entries of a recording are lost one by one.
-    if (name === 'Latin-1' && ['ledger', 'recording'].includes(kind)) return
+    // Entries of a recording are lost one by one, and PowerShell writes recordings in UTF-16.
+    if (kind === 'recording') return
+    // A killed run may have cut a ledger within a character.
+    if (name === 'Latin-1' && kind === 'ledger') return
     const { code, stderr } = await outcomeOf(folder, content)
     expect(code).toBe(refused)
     expect(stderr).toMatch(/^dmarc-understudy: .*account-x\.json: .*\n$/)

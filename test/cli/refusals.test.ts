@@ -26,8 +26,9 @@ const turn = 'must be a turn such as {"command": 1, "requests": 2}; the command 
 const STORE = 'redis://app:Sesame-77-Open@127.0.0.1:1'
 const LOCAL = '--base-url http://127.0.0.1:9/'
 
+const BASELINE = { exit_code: 0, seconds: 1, requests: 1, steady: true }
 const since = (more: object) =>
-  JSON.stringify({ command: ['x'], baseline: { steady: true }, alternatives: [], ...more })
+  JSON.stringify({ command: ['x'], baseline: BASELINE, runs: 2, alternatives: [], ...more })
 const GONE = { id: 'gone', alternative: 1, verdict: 'depends', spec: 'Open.', chosen: {}, value: {} }
 
 /** Files that are wrong, in the folder of each test. */
@@ -67,7 +68,7 @@ const REFUSED: Readonly<Record<string, Row[]>> = {
     ['--fixture nowhere.json', `nowhere.json: ${noFixture}`],
     [['--fixture', 'no\nwhere'], `no where: ${noFixture}`],
     ['--fixture broken', /^broken: This is not valid JSON: .+\.$/],
-    ['--fixture bad-domain', /^bad-domain#\/domains\/0: "x" is not a valid hostname .+\.$/],
+    ['--fixture bad-domain', /^bad-domain#\/domains\/0: "x" is not a valid hostname\.$/],
     ['--faults flakey', 'flakey: The fault sets cannot be read (ENOENT); give flaky, quota-storm, lossy-writes, …'],
     ['--faults flaky#one', 'flaky: The fault sets cannot be read (ENOENT); give flaky, which has no parts, or …'],
     ['--faults no-rules', /^no-rules#\/a\/rules: The value is missing\.$/],
@@ -121,10 +122,8 @@ const REFUSED: Readonly<Record<string, Row[]>> = {
     ['--accept domain-order/3 -- x', '--accept domain-order/3: domain-order has the alternatives 1 to 2'],
     ['--since none.json -- x', 'none.json: The report of vary cannot be read (ENOENT).'],
     ['--since broken -- x', 'broken: This is not valid JSON: …'],
-    [
-      '--since no-vary -- x',
-      'no-vary#/baseline: This is no report of vary: the value is missing. Name a file that vary …',
-    ],
+    ['--since a.har -- x', 'a.har: This is no report of vary. Name a file that vary has written …'],
+    ['--since no-vary -- x', 'no-vary#/baseline: The value is missing.'],
     ['--since other-command -- x', 'other-command: This is about another command (y). Leave --since out, and …'],
     ['--since other-contract -- x', 'other-contract: This is about another contract, which has an assumption gone. …'],
     ['-- no-such-command', noCommand, 127],
@@ -173,8 +172,8 @@ const REFUSED: Readonly<Record<string, Row[]>> = {
     ['--base-url http://user:secret@a.example/', '--base-url: must not hold credentials…'],
     [[...LOCAL.split(' '), '--api-key', 'two words'], `--api-key: ${visible}`],
     [`${LOCAL} --read-only --allow-writes`, '--read-only: contradicts --allow-writes…'],
-    [`${LOCAL} --resume a --sweep a`, '--resume a: contradicts --sweep…'],
-    [`${LOCAL} --resume none.json`, '--resume none.json: cannot be opened (ENOENT)'],
+    [`${LOCAL} --ledger a --sweep b`, '--ledger a: contradicts --sweep…'],
+    [`${LOCAL} --sweep none.json`, '--sweep none.json: The ledger cannot be read (ENOENT).'],
     [[...LOCAL.split(' '), '--domain-suffix', 'no host'], '--domain-suffix no host: must be a domain…'],
     [`${LOCAL} --ledger /nowhere/a.json`, `--ledger /nowhere/a.json: ${noFolder}`],
     [`${LOCAL} --evidence x --report json=x`, `--report json=x: is the file of --evidence x ${ownFile}`],
@@ -232,16 +231,17 @@ const REFUSED: Readonly<Record<string, Row[]>> = {
     ['--out /dev/full --force', '--out /dev/full: finds the disk full; make room, or name a file elsewhere'],
   ],
   assumptions: [
-    ['overlay domain-cpa', 'assumptions overlay domain-cpa: must be the id of an assumption; did you mean domain-cap?'],
+    ['overlay body-limt', 'assumptions overlay body-limt: must be the id of an assumption; did you mean body-limit?'],
     ['overlay', 'assumptions overlay: must be the id of an assumption; the command assumptions lists them'],
     ['overlay create-group-status 2', 'assumptions overlay create-group-status 2: must be 1, its only alternative'],
     ['overlay policies', 'assumptions overlay policies: has no alternative. …'],
+    ['body-limits', 'assumptions body-limits: must be the id of an assumption; did you mean body-limit?'],
+    ['head', 'assumptions head: head is no longer a choice. HEAD is answered as GET without the body.'],
+    ['body-limit 2', 'assumptions body-limit 2: must be ID, overlay ID [N], or nothing'],
+    ['overlay body-limit 1 2', 'assumptions overlay body-limit 1 2: must be ID, overlay ID [N], or nothing'],
     ['overlay body-limit 0', `assumptions overlay body-limit 0: ${ofTwo}`],
     ['overlay body-limit two', `assumptions overlay body-limit two: ${ofTwo}`],
-    ['list', 'assumptions list: must be overlay ID [N], or nothing'],
-    ['--evidence a', '--evidence: needs --dependencies FILE, which vary --report json=FILE writes'],
-    ['--dependencies a', '--dependencies: needs --evidence FILE, which check, proxy and verify write with …'],
-    ['--report json=a', '--report: needs --evidence and --dependencies, of which it is a report'],
+    ['--evidence a', '--evidence is no option here; there are --json, --overlay'],
   ],
   mcp: [
     ['--attach 127.0.0.1:4010', '--attach 127.0.0.1:4010: must begin with http:// or https://, such as …'],

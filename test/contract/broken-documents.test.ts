@@ -24,8 +24,8 @@ const PATCH_BODY = '/paths/~1domaingroups/patch/requestBody/content/application~
 const REMOVED = `${PATCH_BODY}/properties/remove_domains`
 const DOMAINS_LISTED = '/components/responses/DomainsListed'
 const SCHEMAS = '/components/schemas'
-const ERRORS = '/components/x-errors'
-const HEAD = '/x-settings/head/x-assumption'
+const ERRORS = '/x-errors'
+const ROUTING = '/x-settings/routing/x-assumption'
 const LISTED = `${GET}/x-rule/all-domains-listed`
 const CHANGES = `${SCHEMAS}/DomainGroupChanges/properties`
 
@@ -37,11 +37,10 @@ const MISSING = 'The value is missing.'
 const ONE_SUCCESS = 'An operation has one successful response with an explicit status.'
 const EXPLICIT = 'A response has an explicit status.'
 const RETURNS = 'The reference leads back to what it is part of.'
-const NO_SUCH_CODE = 'The code no_such_code is not in the catalogue /components/x-errors.'
+const NO_SUCH_CODE = 'The code no_such_code is not in the catalogue /x-errors.'
 const NO_ID = 'whose name must be lower-case letters, digits and hyphens'
 const ABSENT_ALONE = 'Only a reason that is outside of every operation can have another code.'
 const NO_STEP = 'Percentages need a multipleOf that divides 1, such as 0.1, in x-constraints.'
-const ORDERS = 'be one of ["key","plan","quota"], ["key","quota","plan"]'
 const TWICE = 'not have the same item twice, as at 0 and 1'
 const KEYWORDS = ASSERTIONS.map((each) => JSON.stringify(each)).join(', ')
 const only = (fields: string) => `The value is not allowed here; allowed fields are ${fields}.`
@@ -87,12 +86,12 @@ type Breakage = [pointer: string, value: unknown, reason: string, place?: string
 const EXTENSIONS: Breakage[] = [
   strange('/x-colour'),
   strange(`${SCHEMAS}/DmarcRecord/properties/count/x-unit`),
-  ['/x-settings/head/x-colour', 'blue', only('value, description, x-assumption')],
-  [`${HEAD}/alternatives`, undefined, MISSING],
-  [`${HEAD}/why`, 'Because.', only('id, spec, alternatives, reason, open, unobservable')],
-  [`${HEAD}/alternatives`, [], MISSING, { at: `${HEAD}/reason` }],
-  mustBe(`${HEAD}/id`, 'Head Requests', 'be lower-case words and digits, joined by hyphens'),
-  mustBe(`${HEAD}/alternatives`, [{}], 'have at least 1 field', '/0'),
+  ['/x-settings/routing/x-colour', 'blue', only('value, description, x-assumption')],
+  [`${ROUTING}/alternatives`, undefined, MISSING],
+  [`${ROUTING}/why`, 'Because.', only('id, spec, alternatives, reason, open, unobservable')],
+  [`${ROUTING}/alternatives`, [], MISSING, { at: `${ROUTING}/reason` }],
+  mustBe(`${ROUTING}/id`, 'Head Requests', 'be lower-case words and digits, joined by hyphens'),
+  mustBe(`${ROUTING}/alternatives`, [{}], 'have at least 1 field', '/0'),
   ['/paths', undefined, MISSING],
   ['/paths/~1dmarc/x-quota/limit', undefined, MISSING],
   mustBe('/paths/~1dmarc/x-quota/limit', 0, 'be at least 1'),
@@ -106,16 +105,15 @@ const EXTENSIONS: Breakage[] = [
   [LISTED, { refuses: ['unauthorized'] }, MISSING, '/says'],
   [LISTED, { says: 'All.', refuse: ['unauthorized'] }, only('says, refuses, when, unobservable'), '/refuse'],
   mustBe('/components/responses/RateLimited/x-retry-after', 'yes', 'be of type boolean'),
-  ['/x-settings/refresh/x-assumption', { ...REFRESH, id: 'head' }, `The id head is taken by ${HEAD}.`],
+  ['/x-settings/refresh/x-assumption', { ...REFRESH, id: 'routing' }, `The id routing is taken by ${ROUTING}.`],
   [`${POST}/x-rule`, { 'all-domains-listed': 'Once more.' }, `The id all-domains-listed is taken by ${GET}/x-rule.`],
 ]
 
 const CODES: Breakage[] = [
   [`${POST}/responses/400`, { 'x-codes': ['invalid_json', 'no_such_code'] }, NO_SUCH_CODE, '/x-codes/1'],
-  [`${GET}/x-codes-by-setting`, { head: { get: 'no_such_code' } }, NO_SUCH_CODE, '/head/get'],
+  [`${GET}/x-codes-by-setting`, { routing: { 'before-key': 'no_such_code' } }, NO_SUCH_CODE, '/routing/before-key'],
   [`${SCHEMAS}/Hostname/x-error`, { format: 'no_such_code' }, NO_SUCH_CODE, '/format'],
   [LISTED, { says: 'All.', refuses: ['/plan', 'no_such_code/plan'] }, NO_SUCH_CODE, '/refuses/1'],
-  ['/x-settings/precedence/value', ['missing_id', 'no_such_code'], NO_SUCH_CODE, '/1'],
   [`${ERRORS}/invalid_request_body/reasons/absent/code`, 'invalid_json', ABSENT_ALONE],
   [`${ERRORS}/teapot`, { status: 418, message: 'No.' }, 'No behaviour answers with the code teapot.'],
   [`${ERRORS}/not_monitored`, undefined, 'The catalogue needs an entry for the code not_monitored.', { at: ERRORS }],
@@ -136,13 +134,12 @@ const CODES: Breakage[] = [
 
 const SETTING_VALUES: Breakage[] = [
   ['/x-settings/colour', { value: 'blue' }, `There is no setting colour; there are ${SETTINGS}.`],
-  ['/x-settings/head', undefined, 'The setting head needs a value.'],
+  ['/x-settings/routing', undefined, 'The setting routing needs a value.'],
   ['/x-settings', undefined, 'The setting body-limit needs a value.', '/body-limit'],
-  ['/x-settings/head/value', undefined, MISSING],
+  ['/x-settings/routing/value', undefined, MISSING],
   mustBe('/x-settings/body-limit/value', 0, 'be at least 1'),
-  mustBe('/x-settings/count-period/value', 367, 'be at most 366'),
+  mustBe('/x-settings/grace/value', 1001, 'be at most 1000'),
   mustBe('/x-settings/routing/value', 'never', 'be one of "before-key", "after-key"'),
-  mustBe('/x-settings/gate-order/value', ['quota', 'key', 'plan'], ORDERS),
   mustBe('/x-settings/refresh/value', '24:00', 'be a time of day such as 04:00'),
   mustBe('/x-settings/plans/value/order', ['stone', 'stone'], TWICE),
   ['/x-settings/plans/value/lowest', 'sand', 'The lowest plan must be one of the order.'],
@@ -250,7 +247,7 @@ describe('a document is taken', () => {
     ['of a property of a schema', `${SCHEMAS}/DmarcRecord/properties/x-colour`, { type: 'string' }],
     ['of a field of an example', `${EXAMPLE}/data/x-colour`, 'blue'],
     ['of the header of a response', `${DOMAINS_LISTED}/headers/x-served-by`, HEADER],
-    ['in an alternative, which is not chosen', `${HEAD}/alternatives`, [{ 'x-colour': 'blue' }]],
+    ['in an alternative, which is not chosen', `${ROUTING}/alternatives`, [{ 'x-colour': 'blue' }]],
   ])('with what looks like an extension as the name %s', async (_, pointer, value) => {
     const source = ownDocument()
     put(source, pointer, value)

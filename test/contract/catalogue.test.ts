@@ -8,7 +8,7 @@ const catalogue = Catalogue.read(ownDocument(), ERROR_CODES, 'openapi.yaml')
 /** A catalogue that says `message` for `not_found`. */
 function saying(message: string): Catalogue {
   const document = ownDocument()
-  objectAt(document, '/components/x-errors')['not_found'] = { status: 404, message }
+  objectAt(document, '/x-errors')['not_found'] = { status: 404, message }
   return Catalogue.read(document, ERROR_CODES, 'openapi.yaml')
 }
 

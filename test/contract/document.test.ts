@@ -99,7 +99,7 @@ describe('operations in openapi.yaml', () => {
 
 describe('error codes', () => {
   it('are the same in the catalogue, in the code and in the schema ErrorCode, in order of precedence', () => {
-    const { 'x-assumption': _, ...entries } = objectAt(source, '/components/x-errors')
+    const { 'x-assumption': _, ...entries } = objectAt(source, '/x-errors')
     expect(Object.keys(entries)).toEqual([...ERROR_CODES])
     expect(valueAt(source, '/components/schemas/ErrorCode/enum')).toEqual([...ERROR_CODES])
     expect(catalogue.codes).toEqual([...ERROR_CODES])

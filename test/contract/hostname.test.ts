@@ -1,25 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { loadContract } from '../../src/contract/contract.ts'
-import { canonicalHostname, type HostnameSettings } from '../../src/contract/hostname.ts'
+import { canonicalHostname, comparableHostname } from '../../src/contract/hostname.ts'
+import type { Settings } from '../../src/domain/settings.ts'
 
-const CHOSEN: HostnameSettings = {
-  finalDot: 'dropped',
-  internationalNames: 'a-label',
-  underscores: 'refused',
-  singleLabels: 'refused',
-  ipv4Addresses: 'refused',
-  numericLastLabels: 'refused',
-  wildcards: 'refused',
-  publicSuffixes: 'accepted',
-  spaceAroundHostnames: 'refused',
-  invisibleInHostnames: 'refused',
-}
-const ASCII_ONLY: HostnameSettings = { ...CHOSEN, internationalNames: 'refused' }
-const NO_FINAL_DOT: HostnameSettings = { ...CHOSEN, finalDot: 'refused' }
-const WITH_UNDERSCORES: HostnameSettings = { ...CHOSEN, underscores: 'accepted' }
-const WITH_INVISIBLE: HostnameSettings = { ...CHOSEN, invisibleInHostnames: 'dropped' }
-const EVERY_SETTING = [CHOSEN, ASCII_ONLY, NO_FINAL_DOT, WITH_UNDERSCORES, WITH_INVISIBLE]
+type Reading = Settings['internationalNames']
+const EVERY_READING: readonly Reading[] = ['a-label', 'refused', 'u-label']
 
 const SEED = 20260115
 const label63 = 'a'.repeat(63)
@@ -31,15 +17,16 @@ const words = (text: string) => text.split(' ')
 /** Each name, which is canonical as it is. */
 const unchanged = (text: string) => Object.fromEntries(words(text).map((name) => [name, name]))
 
-function expectRefused(texts: readonly string[], settings = CHOSEN): void {
-  for (const text of texts) expect(canonicalHostname(text, settings), visible(text)).toBeUndefined()
+function expectRefused(texts: readonly string[], read: (text: string) => string | undefined = canonicalHostname): void {
+  for (const text of texts) expect(read(text), visible(text)).toBeUndefined()
 }
 
 /** `kept` has the canonical form of each text. */
-function expectKept(kept: Readonly<Record<string, string>>, settings = CHOSEN): void {
-  for (const [text, canonical] of Object.entries(kept)) {
-    expect(canonicalHostname(text, settings), visible(text)).toBe(canonical)
-  }
+function expectKept(
+  kept: Readonly<Record<string, string>>,
+  read: (text: string) => string | undefined = canonicalHostname,
+): void {
+  for (const [text, canonical] of Object.entries(kept)) expect(read(text), visible(text)).toBe(canonical)
 }
 
 describe('a hostname', () => {
@@ -116,64 +103,15 @@ describe('a hostname', () => {
   })
 })
 
-describe('a setting', () => {
-  it.each<[setting: Partial<HostnameSettings>, kept: Record<string, string>, refused: string[]]>([
+describe('the setting international-names', () => {
+  it.each<[Reading, kept: Record<string, string>, refused: string[]]>([
     [
-      { underscores: 'accepted' },
-      {
-        ...unchanged('_dmarc.example.com a_b.example.com a_.example.com _.example.com _-a.example.com'),
-        ...unchanged(`_${'a'.repeat(62)}.com`),
-        '_DMARC.Example.com.': '_dmarc.example.com',
-      },
-      [`_${label63}.com`, ...words('-_a.example.com _localhost *.example.com 192.0.2.1')],
-    ],
-    [
-      { internationalNames: 'refused' },
+      'refused',
       { ...unchanged('xn--mnchen-3ya.de'), 'EXAMPLE.com.': 'example.com' },
       words('exa\u00admple.com münchen.de ｅｘａｍｐｌｅ.com 例え。テスト xn--zzzzzz.com'),
     ],
     [
-      { finalDot: 'refused' },
-      { ...unchanged('example.com'), 'münchen.de': 'xn--mnchen-3ya.de' },
-      words('example.com. münchen.de. münchen.de。'),
-    ],
-    [
-      { singleLabels: 'accepted' },
-      { ...unchanged('localhost'), 'COM.': 'com', münchen: 'xn--mnchen-3ya' },
-      ['', ...words('2130706433 . -')],
-    ],
-    [
-      { ipv4Addresses: 'accepted' },
-      { ...unchanged('192.0.2.1'), '192.0.2.1.': '192.0.2.1' },
-      words('127.1 0x7f.1 192.0.2.256 192.0.02.1 ::1 [::1]'),
-    ],
-    [
-      { numericLastLabels: 'accepted' },
-      { ...unchanged('example.123 123.456 127.1'), 'EXAMPLE.0X1': 'example.0x1', 'münchen.123': 'xn--mnchen-3ya.123' },
-      words('192.0.2.1 123'),
-    ],
-    [
-      { wildcards: 'accepted' },
-      { ...unchanged(`*.example.com *.${nameOf(251)}`), '*.MÜNCHEN.de.': '*.xn--mnchen-3ya.de' },
-      words(`*.${nameOf(252)} *.com * *. *.*.example.com a*.example.com mail.*.example.com`),
-    ],
-    [
-      { spaceAroundHostnames: 'trimmed' },
-      { ' example.com': 'example.com', '\t\u00a0EXAMPLE.com.\r\n': 'example.com' },
-      ['exam ple.com', '\u200bexample.com', ' '],
-    ],
-    [
-      { invisibleInHostnames: 'dropped' },
-      {
-        'exa\u00admple.com': 'example.com',
-        'exa\u200bmple.com': 'example.com',
-        'example.com\u2060': 'example.com',
-        'a\u3164b.com': 'ab.com',
-      },
-      words('a\u200db.com \u200b.com'),
-    ],
-    [
-      { internationalNames: 'u-label' },
+      'u-label',
       {
         ...unchanged('münchen.de faß.de example.com'),
         'MÜNCHEN.de.': 'münchen.de',
@@ -182,17 +120,54 @@ describe('a setting', () => {
       },
       [`${'ü'.repeat(60)}.de`, 'xn--zzzzzz.com'],
     ],
-  ])('%j decides', (setting, kept, refused) => {
-    expectKept(kept, { ...CHOSEN, ...setting })
-    expectRefused(refused, { ...CHOSEN, ...setting })
+  ])('%s decides about names in other scripts', (reading, kept, refused) => {
+    expectKept(kept, (text) => canonicalHostname(text, reading))
+    expectRefused(refused, (text) => canonicalHostname(text, reading))
   })
+})
 
-  it('decides about public suffixes', () => {
-    const strict: HostnameSettings = { ...CHOSEN, publicSuffixes: 'refused' }
-    const isSuffix = (name: string) => name === 'co.uk'
-    expect(canonicalHostname('CO.uk', CHOSEN, isSuffix)).toBe('co.uk')
-    expect(canonicalHostname('CO.uk', strict, isSuffix)).toBeUndefined()
-    expect(canonicalHostname('example.CO.uk', strict, isSuffix)).toBe('example.co.uk')
+describe('the form for comparing hostnames', () => {
+  it.each<[what: string, kept: Record<string, string>, refused: string[]]>([
+    [
+      'with underscores',
+      {
+        ...unchanged('_dmarc.example.com a_b.example.com a_.example.com _.example.com _-a.example.com'),
+        ...unchanged(`_${'a'.repeat(62)}.com`),
+        '_DMARC.Example.com.': '_dmarc.example.com',
+      },
+      [`_${label63}.com`, ...words('-_a.example.com')],
+    ],
+    ['of one label', { ...unchanged('localhost'), 'COM.': 'com', münchen: 'xn--mnchen-3ya' }, ['', ...words('. -')]],
+    [
+      'that reads as an address or ends with a number',
+      {
+        ...unchanged('192.0.2.1 example.123 123.456 127.1 2130706433'),
+        '192.0.2.1.': '192.0.2.1',
+        'EXAMPLE.0X1': 'example.0x1',
+        'münchen.123': 'xn--mnchen-3ya.123',
+      },
+      words('::1 [::1]'),
+    ],
+    [
+      'after a wildcard',
+      { ...unchanged(`*.example.com *.com *.${nameOf(251)}`), '*.MÜNCHEN.de.': '*.xn--mnchen-3ya.de' },
+      words(`*.${nameOf(252)} * *. *.*.example.com *.192.0.2.1 a*.example.com mail.*.example.com`),
+    ],
+    [
+      'with white space around it, or with invisible characters in it',
+      {
+        ' example.com': 'example.com',
+        '\t\u00a0EXAMPLE.com.\r\n': 'example.com',
+        'exa\u00admple.com': 'example.com',
+        'exa\u200bmple.com': 'example.com',
+        'example.com\u2060': 'example.com',
+        'a\u3164b.com': 'ab.com',
+      },
+      ['exam ple.com', ' ', ...words('a\u200db.com')],
+    ],
+  ])('is that of a name %s, which another service may accept', (_, kept, refused) => {
+    expectKept(kept, comparableHostname)
+    expectRefused(refused, comparableHostname)
   })
 })
 
@@ -221,27 +196,34 @@ function anyText(): fc.Arbitrary<string> {
 }
 
 describe(`of all texts (seed ${SEED})`, () => {
-  const settings = fc.constantFrom(...EVERY_SETTING)
+  const readings = fc.constantFrom(...EVERY_READING)
   const options = { seed: SEED, numRuns: 300 }
-  const ofAll = (expectIt: (text: string, settings: HostnameSettings) => void) =>
-    fc.assert(fc.property(anyText(), settings, expectIt), options)
-  const ofCanonical = (expectIt: (canonical: string, settings: HostnameSettings) => void) =>
-    ofAll((text, each) => {
-      const canonical = canonicalHostname(text, each)
-      if (canonical !== undefined) expectIt(canonical, each)
+  const ofAll = (expectIt: (text: string, reading: Reading) => void) =>
+    fc.assert(fc.property(anyText(), readings, expectIt), options)
+  const ofCanonical = (expectIt: (canonical: string, reading: Reading) => void) =>
+    ofAll((text, reading) => {
+      const canonical = canonicalHostname(text, reading)
+      if (canonical !== undefined) expectIt(canonical, reading)
     })
 
   it('the canonical form of a canonical form is itself', () => {
-    ofCanonical((canonical, each) => expect(canonicalHostname(canonical, each)).toBe(canonical))
+    ofCanonical((canonical, reading) => expect(canonicalHostname(canonical, reading)).toBe(canonical))
+  })
+
+  it('the form for comparing is that of the canonical form with A-labels', () => {
+    ofAll((text) => {
+      const canonical = canonicalHostname(text)
+      if (canonical !== undefined) expect(comparableHostname(text)).toBe(canonical)
+    })
   })
 
   it('a canonical form is a hostname of RFC 1123 and no address, however it came about', () => {
-    ofCanonical((canonical, { underscores }) => {
-      const label = underscores === 'accepted' ? /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/ : /^(?!-)[a-z0-9-]{1,63}(?<!-)$/
+    ofCanonical((canonical, reading) => {
+      if (reading === 'u-label') return
       const labels = canonical.split('.')
       expect(canonical.length).toBeLessThanOrEqual(253)
       expect(labels.length).toBeGreaterThan(1)
-      for (const each of labels) expect(each).toMatch(label)
+      for (const each of labels) expect(each).toMatch(/^(?!-)[a-z0-9-]{1,63}(?<!-)$/)
       expect(labels.at(-1)).not.toMatch(/^[0-9]+$/)
       expect(new URL(`http://${canonical}/`).hostname).toBe(canonical)
     })
@@ -251,13 +233,13 @@ describe(`of all texts (seed ${SEED})`, () => {
     const { operations } = await loadContract()
     const { success } = operations.find(({ id }) => id === 'listDomains') ?? {}
     ofAll((text) => {
-      const isCanonical = canonicalHostname(text, CHOSEN) === text
+      const isCanonical = canonicalHostname(text) === text
       expect(success?.check({ success: true, data: { domains: [text] } })).toHaveLength(isCanonical ? 0 : 1)
     })
   })
 
   it('many are hostnames, so that the properties above are not empty', () => {
     const texts = fc.sample(anyText(), { seed: SEED, numRuns: 3000 })
-    expect(texts.filter((text) => canonicalHostname(text, CHOSEN) !== undefined).length).toBeGreaterThan(300)
+    expect(texts.filter((text) => canonicalHostname(text) !== undefined).length).toBeGreaterThan(300)
   })
 })

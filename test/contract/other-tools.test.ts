@@ -75,8 +75,7 @@ it('openapi.yaml is valid OpenAPI 3.1 for a parser that knows none of its extens
 })
 
 it('openapi.tolerant.yaml is what the build makes of openapi.yaml as it is now', async () => {
-  const { document } = await loadContract()
   const built = readFileSync(TOLERANT_DOCUMENT, 'utf8')
-  expect(built).toBe(await writeTolerantDocument(document.source))
+  expect(built).toBe(await writeTolerantDocument(ownDocument()))
   expect(load(built)).toEqual(tolerantDocument(ownDocument()))
 })

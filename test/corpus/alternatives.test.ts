@@ -7,14 +7,11 @@ import { ROWS, type Row } from './corpus.ts'
 import { play } from './play.ts'
 import { OPTIONS, overPort } from './surfaces.ts'
 
-/** What shows of these needs bytes that are no HTTP, or a store that fails; test/service/unanswerable.test.ts has it. */
-const ELSEWHERE = ['not-http', 'status-timeout', 'status-large-header', 'internal-error']
 /** What is open about every answer, or about every answer of an operation; each is chosen alone. Few rows name it. */
 const GENERAL = [
-  ...['cors', 'response-charset', 'request-id-format', 'www-authenticate', 'decimals', 'percentages'],
+  ...['request-id-format', 'www-authenticate', 'decimals', 'percentages'],
   ...['quota-window', 'rate-limit-reset', 'quota-headers', 'charged-requests', 'retry-after'],
   ...['add-domains-status', 'delete-domains-status', 'create-group-status', 'update-group-response'],
-  ...['add-domains-message', 'delete-domains-message', 'delete-group-message'],
   // No fixture has ids in another form.
   'group-id-format',
 ]
@@ -31,15 +28,13 @@ interface Choice {
   rows: readonly Row[]
 }
 
-const CHOICES = alternatives
-  .filter(([id]) => !ELSEWHERE.includes(id))
-  .map(([id, number, { place }]): Choice => {
-    const [, code] = /^\/components\/x-errors\/(\w+)/.exec(place) ?? []
-    const rows = ROWS.filter(
-      ({ open, answer, isRepeated }) => !isRepeated && (code === undefined ? open.includes(id) : answer.code === code),
-    )
-    return { name: `${id}-${number}`, id, rows: code === undefined ? rows : oneOfEachReason(rows) }
-  })
+const CHOICES = alternatives.map(([id, number, { place }]): Choice => {
+  const [, code] = /^\/x-errors\/(\w+)/.exec(place) ?? []
+  const rows = ROWS.filter(
+    ({ open, answer, isRepeated }) => !isRepeated && (code === undefined ? open.includes(id) : answer.code === code),
+  )
+  return { name: `${id}-${number}`, id, rows: code === undefined ? rows : oneOfEachReason(rows) }
+})
 
 /** One row for each reason of a refusal, which has one status: its message begins alike, but for names and values. */
 function oneOfEachReason(rows: readonly Row[]): Row[] {

@@ -35,9 +35,8 @@ export interface Played {
  */
 export async function play(surface: Surface, row: Row, isWatched = false): Promise<Played> {
   const { given } = row
-  // The seeds of an account come from its id, so that a row has the same answer wherever it is played.
-  const number = createHash('sha256').update(row.id).digest('hex').slice(0, 48)
-  const [account, keys] = [`row-${number.slice(0, 16)}`, keysOf(number)]
+  const number = numberOf(row)
+  const [account, keys] = [accountOf(row), keysOf(number)]
 
   const control = (method: string, path: string, body?: unknown) =>
     askDirectly(surface.service, method, `/accounts/${account}${path}`, body)
@@ -66,6 +65,16 @@ export async function play(surface: Surface, row: Row, isWatched = false): Promi
   if (given.after !== undefined) await control('PATCH', '/clock', { advance: given.after })
   const before = isWatched ? await stateOf({ control }) : undefined
   return { service: surface.service, account, control, send, before, received: await send(row) }
+}
+
+/** The seeds of an account come from its id, so that a row has the same answer wherever it is played. */
+function numberOf({ id }: Row): string {
+  return createHash('sha256').update(id).digest('hex').slice(0, 48)
+}
+
+/** The id of the account that a row has for itself. */
+export function accountOf(row: Row): string {
+  return `row-${numberOf(row).slice(0, 16)}`
 }
 
 /** Domains and groups of an account, as a fixture. */

@@ -6,7 +6,7 @@ import { Coverage } from '../../src/coverage/coverage.ts'
 import { writeCurl } from '../../src/coverage/curl.ts'
 import { reportCoverage } from '../../src/coverage/report.ts'
 import { encodeAccount } from '../../src/store/record.ts'
-import { actionsFor, contractWith } from '../support/alternatives.ts'
+import { contractWith } from '../support/alternatives.ts'
 import { startObserved } from '../support/observed-service.ts'
 import { ONE_SENTENCE } from '../support/own-document.ts'
 import { sendPlanned } from '../support/planned-requests.ts'
@@ -36,27 +36,9 @@ describe('a gap', () => {
     })
   })
 
-  it('has a hint as well where another code takes its place', async () => {
-    const service = await startObserved({ fixture: 'demo', overlays: [overlayFile(actionsFor('member-entries-1'))] })
-    expect(hinted(await reportOf(service))).toEqual([
-      'createDomainGroup 400 invalid_domain',
-      'updateDomainGroup 400 invalid_domain',
-    ])
-  })
-
   it('has neither request nor hint where no account is given', async () => {
     const report = reportCoverage(new Coverage(await loadContract()))
     expect([...entriesOf(report).values()].filter(({ request, hint }) => request ?? hint)).toEqual([])
-  })
-
-  it('has no request where a plan cap leaves no room for one', async () => {
-    const small = { target: "$['x-settings']['domain-cap']", update: { value: 3 } }
-    const overlays = [overlayFile([small, ...actionsFor('deletions-per-request-1')])]
-    const service = await startObserved({ fixture: { domains: ['a.example', 'b.example', 'c.example'] }, overlays })
-    expect(hinted(await reportOf(service))).toEqual([
-      'addDomains domains maxItems 50 at',
-      'deleteDomains domains maxItems 50 at',
-    ])
   })
 
   it('is planned without a change to the account', async () => {

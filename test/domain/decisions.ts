@@ -7,11 +7,9 @@ import { exampleAccount } from '../store/example-account.ts'
 
 /** The settings that decide about domains and groups, as openapi.yaml chooses them. */
 export const CHOSEN = {
-  ...{ alreadyMonitored: 'invalid_domain', repeatedDomains: 'invalid_domain', mixedAdditions: 'refused' },
-  repeatedDeletions: 'invalid_domain',
-  ...{ unmonitoredDeletion: 'domain_delete_failed', deletionOfMembers: 'dropped', mixedDeletions: 'refused' },
-  ...{ repeatedMembers: 'once', mixedMembers: 'refused', sharedDomains: 'allowed' },
-  ...{ domainCap: 'none', groupCap: 'none', memberCap: 'none', ownName: 'allowed', nameComparison: 'unicode' },
+  ...{ alreadyMonitored: 'invalid_domain', repeatedDomains: 'invalid_domain' },
+  ...{ unmonitoredDeletion: 'domain_delete_failed', deletionOfMembers: 'dropped' },
+  ...{ sharedDomains: 'allowed', nameComparison: 'unicode' },
 } as const satisfies Partial<Settings>
 
 export type ChosenSettings = Pick<Settings, keyof typeof CHOSEN>

@@ -135,7 +135,7 @@ describe('the daily refresh', () => {
   ])(
     'brings the first figures of a domain added at %s on day %i, when it has been processed for a minute',
     (instant, day) => {
-      expect(firstReportingDay({ addedAt: Date.parse(instant) }, { processingTime: 60, refresh: '00:00' })).toBe(day)
+      expect(firstReportingDay({ addedAt: Date.parse(instant) }, { refresh: '00:00' })).toBe(day)
       expect(day * DAY).toBeGreaterThanOrEqual(Date.parse(instant) + 60_000)
     },
   )
@@ -150,8 +150,8 @@ describe('the daily refresh', () => {
 
   it('counts mail since the addition, or since the refresh after it where it was processed then', () => {
     const noon = Date.parse('2026-01-15T12:00:00Z')
-    expect(countedSince({ addedAt: noon }, { processingTime: 60, refresh: '00:00' })).toBe(20_468.5)
-    expect(countedSince({ addedAt: noon }, { processingTime: 86_400, refresh: '00:00' })).toBe(20_469)
-    expect(countedSince({ addedAt: noon }, { processingTime: 86_400, refresh: '12:00' })).toBe(20_468)
+    expect(countedSince({ addedAt: noon }, { refresh: '00:00' })).toBe(20_468.5)
+    expect(countedSince({ addedAt: noon + DAY / 2 - 30_000 }, { refresh: '00:00' })).toBe(20_469)
+    expect(countedSince({ addedAt: noon - 30_000 }, { refresh: '12:00' })).toBe(20_468)
   })
 })

@@ -24,10 +24,7 @@ describe('an addition', () => {
     ['of one that is monitored', ['c', 'a'], {}, 'invalid_domain monitored /domains/1'],
     ['that skips it', ['c', 'a'], { alreadyMonitored: 'skipped' }, ['c']],
     ['that skips all', ['a'], { alreadyMonitored: 'skipped' }, []],
-    ['of some of them', ['a', 'c'], { mixedAdditions: 'partial' }, ['c']],
     ['of one twice', ['c', 'd', 'c'], {}, 'invalid_domain repeated /domains/2'],
-    ['up to the cap', ['c', 'd'], { domainCap: 5 }, ['c', 'd']],
-    ['above the cap', ['c', 'd', 'e'], { domainCap: 5 }, 'unauthorized domain-cap /domains'],
   ])('%s: %j', (_, names, settings, outcome) => {
     const decision = add(names, settings)
     expect(decision.ok ? decision.value.domains : reasonsOf(decision)).toEqual(outcome)
@@ -48,7 +45,6 @@ describe('an addition', () => {
 
 describe('a deletion', () => {
   const STUCK = 'domain_delete_failed'
-  const PARTIAL = { mixedDeletions: 'partial' } as const
 
   it.each<Row>([
     ['of domains', ['b', 'a'], {}, ['b', 'a']],
@@ -56,9 +52,7 @@ describe('a deletion', () => {
     ['of one that is not monitored', ['a', 'c'], {}, `${STUCK} unmonitored /domains/1`],
     ['that ignores it', ['c', 'a'], { unmonitoredDeletion: 'ignored' }, ['a']],
     ['of one twice', ['a', 'a'], {}, 'invalid_domain repeated /domains/1'],
-    ['of one twice, once', ['a', 'a'], { repeatedDeletions: 'once' }, ['a']],
     ['of a member', ['a'], { deletionOfMembers: 'refused' }, `${STUCK} member /domains/0`],
-    ['of some of them', ['used', 'a', 'c'], PARTIAL, ['a']],
   ])('%s: %j', (_, names, settings, outcome) => {
     const decision = remove(names, settings)
     expect(decision.ok ? decision.value.domains : reasonsOf(decision)).toEqual(outcome)

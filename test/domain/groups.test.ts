@@ -6,25 +6,20 @@ const ACCOUNT = accountWith({ domains: ['a', 'b', 'c'], groups: { S: ['a'], M: [
 const IDS = { idOf: (_: unknown, ordinal: number) => (ordinal === 0 ? 'S' : `id${ordinal}`) }
 
 type Settings = Partial<ChosenSettings>
-const PARTIAL: Settings = { mixedMembers: 'partial' }
 const MOVED: Settings = { sharedDomains: 'moved' }
 const NOT_SHARED: Settings = { sharedDomains: 'refused' }
 const GONE = 'not_monitored'
-const ONCE: Settings = { repeatedMembers: 'invalid_domain' }
 
 /** `S a, M ab, E`: each group with its members. */
 const shown = ({ groups }: typeof ACCOUNT) =>
   [...groups.values()].map(({ name, domains }) => `${name} ${domains.join('')}`.trim()).join(', ')
 
 describe('a group that is created', () => {
-  const ALL = `${GONE} /domains/0; duplicate_name /name; unauthorized group-cap; unauthorized member-cap /domains`
   const create = (name: string, domains: string[], settings: Settings) =>
     createGroup(ACCOUNT, { name, domains }, IDS, { ...CHOSEN, ...settings })
 
   it.each<[what: string, name: string, domains: string[], settings: Settings, members: string[]]>([
     ['has members in their order, each once', 'New', ['c', 'a', 'c'], {}, ['c', 'a']],
-    ['may be the last of a cap', 'New', ['a'], { groupCap: 4 }, ['a']],
-    ['may have as many members as the cap', 'New', ['a', 'b', 'a'], { memberCap: 2 }, ['a', 'b']],
   ])('%s', (_, name, domains, settings, members) => {
     const decision = create(name, domains, settings)
     expect(decision).toMatchObject({ ok: true, value: { id: 'id1', name, domains: members } })
@@ -35,10 +30,8 @@ describe('a group that is created', () => {
 
   it.each<[what: string, name: string, domains: string[], settings: Settings, reasons: string]>([
     ['a member is not monitored', 'New', ['a', 'x'], {}, 'not_monitored /domains/1'],
-    ['a member is named twice', 'New', ['a', 'a'], ONCE, 'invalid_domain repeated /domains/1'],
     ['a member is in another group', 'New', ['c', 'a'], NOT_SHARED, 'invalid_domain grouped /domains/1'],
-    ['there are as many as may be', 'New', [], { groupCap: 3 }, 'unauthorized group-cap'],
-    ['of all that', 'M', ['x'], { groupCap: 3, memberCap: 0 }, ALL],
+    ['of all that', 'M', ['x'], {}, `${GONE} /domains/0; duplicate_name /name`],
   ])('is refused because %s', (_, name, domains, settings, reasons) => {
     const decision = create(name, domains, settings)
     expect(decision.ok ? '' : reasonsOf(decision)).toBe(reasons)
@@ -63,11 +56,8 @@ describe('a group that is changed', () => {
     ['gets its own name in other case', 'S', { name: 's' }, {}, 's a, M ab, E'],
     ['gets more members', 'M', { addDomains: ['c', 'a'] }, {}, 'S a, M abc, E'],
     ['gains before it loses', 'S', { addDomains: ['b', 'c'], removeDomains: ['b', 'a'] }, {}, 'S c, M ab, E'],
-    ['gets those members that it can', 'S', { addDomains: ['x', 'c'] }, PARTIAL, 'S ac, M ab, E'],
     ['takes a member from others', 'E', { addDomains: ['a'] }, MOVED, 'S, M b, E a'],
     ['keeps what others have when it only shrinks', 'M', { removeDomains: ['b'] }, MOVED, 'S a, M a, E'],
-    ['grows up to the cap', 'S', { addDomains: ['b'] }, { memberCap: 2 }, 'S ab, M ab, E'],
-    ['shrinks although it is above the cap', 'M', { removeDomains: ['x'] }, { memberCap: 1 }, 'S a, M ab, E'],
   ])('%s', (_, id, changes, settings, groups) => {
     const decision = update(id, changes, settings)
     expect(decision.ok && shown(decision.state)).toEqual(groups)
@@ -75,11 +65,9 @@ describe('a group that is changed', () => {
   })
 
   it.each<[what: string, id: string, changes: GroupChanges, settings: Settings, reasons: string]>([
-    ['it has the name already', 'S', { name: 's' }, { ownName: 'refused' }, 'duplicate_name /name'],
     ['two are not', 'S', { domains: ['x'], addDomains: ['y'] }, {}, `${GONE} /domains/0; ${GONE} /add_domains/0`],
-    ['none of them is', 'S', { addDomains: ['x', 'y'] }, PARTIAL, `${GONE} /add_domains/0; ${GONE} /add_domains/1`],
+    ['none of the new ones is', 'S', { addDomains: ['x', 'y'] }, {}, `${GONE} /add_domains/0; ${GONE} /add_domains/1`],
     ['a member is in another group', 'E', { addDomains: ['a'] }, NOT_SHARED, 'invalid_domain grouped /add_domains/0'],
-    ['it gets too many members', 'S', { addDomains: ['b'] }, { memberCap: 1 }, 'unauthorized member-cap /add_domains'],
   ])('is refused because %s', (_, id, changes, settings, reasons) => {
     const decision = update(id, changes, settings)
     expect(decision.ok ? '' : reasonsOf(decision)).toBe(reasons)

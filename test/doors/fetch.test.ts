@@ -247,9 +247,8 @@ it('What came by `fetch` is kept in a folder, with a port or without', async () 
 })
 
 it('An overlay changes what `fetch` answers', async () => {
-  const update = { target: "$['x-settings']['not-http']", update: { value: 'closed' } }
+  const update = { target: "$['x-errors']['not_found']['reasons']['path']", update: { status: 410 } }
   const overlays = [writeOverlay(temporaryFolder(), [update])]
   await using service = await startUnderstudy({ listen: false, fixture: 'empty', overlays })
-  const refused = service.fetch(`${service.baseUrl}/domains`, { method: 'FROB' })
-  await expect(refused).rejects.toMatchObject({ message: 'fetch failed', cause: { code: 'UND_ERR_SOCKET' } })
+  expect(await service.fetch(`${service.baseUrl}/nowhere`)).toMatchObject({ status: 410 })
 })

@@ -24,7 +24,7 @@ describe('applyBaseline', () => {
   it('accepts every finding with the id of an entry, and leaves the others open', () => {
     const findings = [
       { id: KNOWN, at: 1 },
-      { id: 'unexplained/listDomains/200/data', at: 2 },
+      { id: 'broken-rule/listDomains/200/data', at: 2 },
       { id: KNOWN, at: 3 },
     ]
     const { open, accepted } = applyBaseline(findings, looked, baseline, TODAY)
@@ -55,7 +55,7 @@ describe('updateBaseline', () => {
   it('keeps reasons and days, adds what is new, and removes only what was looked at and is gone', () => {
     const known = { id: KNOWN, reason: 'told', expires: '2026-01-01' }
     const [gone, unseen] = [GONE, UNSEEN].map((id) => ({ id, reason: 'told' })) as [Entry, Entry]
-    const id = 'unexplained/listDmarc/200/data'
+    const id = 'broken-rule/listDmarc/200/data'
     const after = updateBaseline([{ id: KNOWN }, { id }, { id }], looked, { findings: [known, gone, unseen] })
     expect(after.findings).toEqual([known, unseen, { id, reason: 'to be decided' }])
   })

@@ -1,31 +1,32 @@
 import fc from 'fast-check'
 import { load } from 'js-yaml'
 import { describe, expect, it } from 'vitest'
-import type { ChoiceObservation } from '../../src/choices/observation.ts'
 import { type Alternative, nameOf } from '../../src/contract/choices.ts'
 import { applyOverlay } from '../../src/contract/overlay.ts'
 import { calibrate, readCalibration } from '../../src/evidence/calibration.ts'
-import { describeEvidence, type EvidenceContent } from '../../src/evidence/evidence-file.ts'
+import { describeEvidence, type Evidence } from '../../src/evidence/evidence-file.ts'
 import { messagesIn } from '../../src/evidence/messages.ts'
 import { isObject, type Json, mergePatch, stepsOf, valueAt } from '../../src/ground/json.ts'
+import type { ChoiceObservation } from '../../src/judge/choice-evidence.ts'
 import { choices } from '../support/choices.ts'
 
 const SEED = 14_018
 const { source } = choices.contract.document
 
-function evidenceOf(observations: ChoiceObservation[], messages: Record<string, string[]> = {}): EvidenceContent {
+function evidenceOf(observations: ChoiceObservation[], messages: Record<string, string[]> = {}): Evidence {
   return describeEvidence(
     { exchanges: 5, judged: 5, findings: [], counts: {}, observations, messages },
     { tool: 'check', choices, targets: ['https://api.example.com'], at: 0 },
   )
 }
 
-const see = (evidence: string, ...allows: ChoiceObservation['allows'][number][]): ChoiceObservation => ({
-  allows,
-  evidence: [evidence],
+const see = (id: string, permits: number[], ...evidence: string[]): ChoiceObservation => ({
+  id,
+  permits,
+  evidence,
   count: 1,
 })
-const seen = ({ id, number }: Pick<Alternative, 'id' | 'number'>) => see(`r-${id}`, { [id]: number })
+const seen = ({ id, number }: Pick<Alternative, 'id' | 'number'>) => see(id, [number], `r-${id}`)
 
 /** The document with alternatives, without any overlay. */
 function patched(alternatives: readonly Alternative[]): Json {
@@ -42,11 +43,11 @@ function patchAt<Value>(value: Value, [step, ...rest]: readonly string[], patch:
   return { ...value, [step]: inner }
 }
 
-async function overlayOf(evidence: EvidenceContent) {
+async function overlayOf(evidence: Evidence) {
   return readCalibration(await calibrate(evidence, choices), 'seen')
 }
 
-async function documentAfter(evidence: EvidenceContent): Promise<Json> {
+async function documentAfter(evidence: Evidence): Promise<Json> {
   return applyOverlay(source, await overlayOf(evidence))
 }
 
@@ -67,7 +68,7 @@ describe('calibrate', () => {
   })
 
   it('explains each group of actions in a comment', async () => {
-    const evidence = evidenceOf([{ allows: [{ 'create-group-status': 1 }], evidence: ['r-1', 'r\n2: [x]'], count: 2 }])
+    const evidence = evidenceOf([see('create-group-status', [1], 'r-1', 'r\n2: [x]')])
     const { text, chosen } = await calibrate(evidence, choices)
     expect(chosen.map(nameOf)).toEqual(['create-group-status/1'])
     const { spec } = choices.assumptions.find(({ id }) => id === 'create-group-status') ?? {}
@@ -80,47 +81,65 @@ describe('calibrate', () => {
 
   it('leaves out what is contradicted or undecided, and says what would decide it', async () => {
     const evidence = evidenceOf([
-      seen({ id: 'head', number: 0 }),
-      see('r-2', { head: 1 }),
-      see('r-3', { 'body-limit': 1 }, { 'body-limit': 2 }),
+      see('already-monitored', [0], 'r-1'),
+      see('already-monitored', [1, 2], 'r-2'),
+      see('body-limit', [1, 2], 'r-3'),
     ])
     const { text, chosen, assumptions } = await calibrate(evidence, choices)
     expect(chosen).toEqual([])
-    expect(text).toContain('Not in here, because exchanges contradict each other: head (')
+    expect(text).toContain('Not in here, because exchanges contradict each other: already-monitored (r-1, r-2).')
     const of = (id: string) => assumptions.find((each) => each.id === id)
-    expect(of('head')).toMatchObject({
+    expect(of('already-monitored')).toMatchObject({
       verdict: 'contradicted',
-      evidence: expect.arrayContaining(['r-head', 'r-2']),
-      decide_with: { requests: [{ method: 'HEAD', path: '/domains' }], look: 'the status' },
+      evidence: ['r-1', 'r-2'],
+      decide_with: { requests: [{ method: 'POST', path: '/domains' }], look: expect.any(String) },
     })
     expect(of('body-limit')).toMatchObject({ verdict: 'undecided', left: [1, 2], decide_with: expect.anything() })
-    expect(of('count-period')).toMatchObject({ verdict: 'undecided', unobservable: expect.any(String) })
+    expect(of('plan-names')).toMatchObject({ verdict: 'undecided', unobservable: expect.any(String) })
   })
 })
 
 describe('messages', () => {
-  const NAMES = ['The parameter `id` is missing.', 'The parameter `group` is missing.']
+  function textOf(code: string): string {
+    return `${valueAt(source, `/x-errors/${code}/message`)}`
+  }
 
-  it.each<[code: string, texts: string[], template?: string]>([
-    ['no_fields_to_update', ['Nothing to update'], 'Nothing to update'],
-    ['missing_id', NAMES, 'The parameter {field} is missing.'],
-    // What a request had may be in it.
-    ['duplicate_name', ['Shop exists already.']],
-    // Several reasons share the code.
-    ['unauthorized', ['No.']],
-    // No placeholder stands for what is different.
-    ['no_fields_to_update', ['Nothing.', 'Never.']],
-  ])('of %s that are %j become the template %j', (of, texts, template) => {
-    const found = messagesIn({ [of]: texts }, choices.contract, source)
-    expect(found.map((each) => each.template)).toEqual(template === undefined ? [] : [template])
+  it.each<[what: string, code: string, texts: string[], isCertain: boolean]>([
+    ['that was always the same', 'no_fields_to_update', ['Nothing to update.'], true],
+    ['that our text differs for', 'missing_id', ['An id is required (always).'], true],
+    ['that was another one once', 'no_fields_to_update', ['Nothing.', 'Never.'], false],
+    ['that no exchange showed', 'no_fields_to_update', [], false],
+    ['that the document has already', 'no_fields_to_update', [textOf('no_fields_to_update')], false],
+    ['that a domain may be in', 'not_monitored', ['There is no shop.example.'], false],
+    ['that an id may be in', 'missing_id', ['No kT6hGx2a was found.'], false],
+    ['that a number may be in', 'missing_id', ['Only 3 are left.'], false],
+    ['that quotes something', 'missing_id', ['The parameter `id` is missing.'], false],
+    ['that the name of a group may be in', 'duplicate_name', ['Shop exists already.'], false],
+    ['of a code with several reasons', 'unauthorized', ['No.'], false],
+    ['of an unknown code', '__proto__', ['No.'], false],
+  ])('%s: of %s, %j', (_, of, texts, isCertain) => {
+    const found = messagesIn(Object.fromEntries([[of, texts]]), source)
+    expect(found.map((each) => [each.of, each.text])).toEqual(isCertain ? [[of, texts[0]]] : [])
   })
 
   it('are put where a server reads them', async () => {
-    const messages = { conflicting_fields: ['Not both.'], deleteDomains: ['They are gone.'] }
+    const messages = {
+      conflicting_fields: ['Not both.'],
+      deleteDomains: ['They are gone.'],
+      deleteDomainGroup: ['It is gone.'],
+    }
     const document = await documentAfter(evidenceOf([], messages))
-    expect(valueAt(document, '/components/x-errors/conflicting_fields/message')).toBe('Not both.')
+    expect(valueAt(document, '/x-errors/conflicting_fields/message')).toBe('Not both.')
     expect(valueAt(document, '/components/schemas/DeletedDomains/properties/message/default')).toBe('They are gone.')
+    expect(valueAt(document, '/components/schemas/DeletedDomainGroup/properties/message/default')).toBe('It is gone.')
     const changed = Object.keys(document).filter((key) => isObject(document[key]) && document[key] !== source[key])
-    expect(changed).toEqual(['components'])
+    expect(changed).toEqual(['components', 'x-errors'])
+  })
+
+  it('are put into the alternative that the service has chosen', async () => {
+    const choice = seen({ id: 'update-group-response', number: 1 })
+    const document = await documentAfter(evidenceOf([choice], { updateDomainGroup: ['It is changed.'] }))
+    const place = '/components/schemas/UpdatedDomainGroup/properties/message/default'
+    expect(valueAt(document, place)).toBe('It is changed.')
   })
 })

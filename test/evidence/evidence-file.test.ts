@@ -1,16 +1,16 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { Conclusion } from '../../src/conformance/investigation.ts'
 import {
   describeEvidence,
   digestOf,
   type EvidenceOptions,
-  mergeEvidence,
+  joinEvidence,
   readEvidence,
   writeEvidence,
 } from '../../src/evidence/evidence-file.ts'
 import { deriveKey } from '../../src/ground/secrets.ts'
+import type { Conclusion } from '../../src/judge/judge.ts'
 import { choices } from '../support/choices.ts'
 import { expectReport } from '../support/report-schema.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -37,15 +37,8 @@ const CONCLUSION: Conclusion = {
   findings: [FINDING],
   counts: { [FINDING.id]: 3 },
   observations: [
-    { allows: [{ head: 1 }], evidence: ['r-2'], count: 1 },
-    {
-      allows: [
-        { 'domain-order': 0, 'canonical-form': 0 },
-        { 'domain-order': 2, 'canonical-form': 1 },
-      ],
-      evidence: ['r-3'],
-      count: 4,
-    },
+    { id: 'create-group-status', permits: [1], evidence: ['r-2'], count: 1 },
+    { id: 'domain-order', permits: [0, 2], evidence: ['r-3'], count: 4 },
   ],
   messages: { not_found: ['No group has this id.'], addDomains: ['Done.'] },
 }
@@ -64,24 +57,40 @@ describe('an evidence file', () => {
     expectReport('evidence', evidence)
     expect(evidence).toMatchObject({
       format: 'dmarc-understudy evidence',
-      format_version: 1,
+      format_version: 2,
       tool: 'check',
       written_at: '2026-03-10T12:00:00.000Z',
       contract: { digest: digestOf(choices), overlays: [] },
       targets: ['https://api.example.com:8443'],
-      counts: { exchanges: 12, judged: 10, findings: CONCLUSION.counts },
+      exchanges: 12,
+      judged: 10,
       observations: CONCLUSION.observations,
-      findings: CONCLUSION.findings,
+      findings: [{ ...FINDING, count: 3 }],
       messages: CONCLUSION.messages,
     })
-    const head = evidence.verdicts.find(({ id }) => id === 'head')
-    expect(head).toEqual({ id: 'head', verdict: 'alternative', alternative: 1, evidence: ['r-2'] })
-    expect(evidence.verdicts).toHaveLength(choices.ids.length)
+  })
+
+  it('can be read whatever a service has sent: endless texts, and any code', async () => {
+    const long = 'x'.repeat(100_000)
+    const messages = Object.fromEntries([
+      ['__proto__', [long]],
+      ...Array.from({ length: 500 }, (_, of) => [`${of}`, ['']]),
+    ])
+    const findings = [{ ...FINDING, id: long, method: long, path: `/${long}`, request_id: long, message: long }]
+    const { evidence } = await writeAndRead({ ...CONCLUSION, findings, messages })
+    expect(Object.keys(evidence.messages)).toHaveLength(501)
+    expect(evidence.findings[0]?.message).toHaveLength(2000)
   })
 
   it.each<[what: string, change: (secret: string) => Partial<Conclusion>]>([
     ['a message', (secret) => ({ messages: { unauthorized: [`The key ${secret} is unknown.`] } })],
     ['a finding', (secret) => ({ findings: [{ ...FINDING, message: `It sent ${secret}.` }] })],
+    ['a path', (secret) => ({ findings: [{ ...FINDING, path: `/domains?key=${secret}` }] })],
+    ['the id of a finding', (secret) => ({ findings: [{ ...FINDING, id: `contract-violation/${secret}` }] })],
+    [
+      'the id of an exchange',
+      (secret) => ({ observations: [{ id: 'retry-after', permits: [1], evidence: [secret], count: 1 }] }),
+    ],
     ['base64', (secret) => ({ messages: { unauthorized: [Buffer.from(`user:${secret}`).toString('base64')] } })],
   ])('does not show a key in %s, whether it is known or looks like one', async (_, change) => {
     for (const [secret, secrets] of [
@@ -95,35 +104,31 @@ describe('an evidence file', () => {
     }
   })
 
-  it.each(['head', 'contradicted', 'f'])('keeps its own words if the key is %s', async (key) => {
+  it.each(['domain-order', 'contradicted', 'f'])('keeps its own words if the key is %s', async (key) => {
     const { evidence } = await writeAndRead(CONCLUSION, { secrets: [key] })
     expect(evidence.observations).toEqual(CONCLUSION.observations)
     expect(evidence.findings).toMatchObject([{ label: FINDING.label, pointer: FINDING.pointer }])
   })
 
-  const observing = (...allows: Record<string, unknown>[]) => ({ observations: [{ allows, evidence: [], count: 1 }] })
-
   it.each<[what: string, changed: object | ((text: string) => string), message: string]>([
     ['another file', () => '{"log": {}}', 'This is no evidence file; verify, check and proxy write one'],
     [
-      'a newer format',
-      { format_version: 2 },
-      '#/format_version: The format 2 is newer than this program, which reads 1; install a newer one.',
+      'a file of an older program',
+      { format_version: 1 },
+      '#/format_version: The format 1 is of an older program; make',
     ],
     [
-      'an unknown assumption',
-      observing({ heads: 1 }),
-      '#/observations/0/allows/0/heads: The contract has no assumption heads. This is evidence about another contract',
+      'a file of a newer program',
+      { format_version: 3 },
+      '#/format_version: The format 3 is newer than this program; ins',
     ],
-    [
-      'an unknown alternative',
-      observing({ head: 2 }),
-      '#/observations/0/allows/0/head: The assumption head has 1 alternatives, not 2.',
-    ],
+    ['a file without a version', { format_version: 'x' }, '#/format_version: The value is "x" but must be 2.'],
+    ['a missing part', { observations: undefined }, '#/observations: The value is missing.'],
+    ['what has no name', { observations: [{ id: 'B' }] }, '#/observations/0/permits: The value is missing.'],
     [
       'another contract',
       { contract: { digest: '0'.repeat(64), overlays: ['ours.yaml'] } },
-      '#/contract/digest: This is evidence about another contract. It was made with the overlay ours.yaml; give the same',
+      '#/contract/digest: This is evidence about other choices. It was made with the overlay ours.yaml: give the same with',
     ],
   ])('is refused: %s', async (_, changed, message) => {
     const file = join(temporaryFolder(), 'evidence.json')
@@ -134,23 +139,31 @@ describe('an evidence file', () => {
   })
 })
 
-describe('mergeEvidence', () => {
-  it('joins files: equal observations are one, counts are added, and verdicts are decided together', () => {
-    const half = (id: string, ...allows: Record<string, number>[]) => {
-      const observations = [...CONCLUSION.observations, { allows, evidence: [id], count: 1 }]
-      const more = { targets: [`https://${id}.example`] }
-      return { file: `${id}.json`, evidence: describeEvidence({ ...CONCLUSION, observations }, options(more)) }
+describe('joinEvidence', () => {
+  it('joins files: equal observations and findings are one, and counts are added', () => {
+    const half = (name: string, permits: number[]) => {
+      const observations = [...CONCLUSION.observations, { id: 'retry-after', permits, evidence: [name], count: 1 }]
+      const messages = { not_found: [`From ${name}.`] }
+      return describeEvidence(
+        { ...CONCLUSION, observations, messages },
+        options({ targets: [`https://${name}.example`] }),
+      )
     }
-    const files = [half('a', { cors: 0, head: 0 }, { cors: 1, head: 1 }), half('b', { cors: 1 })]
-    const merged = mergeEvidence(files, choices, AT)
-    expect(merged).toMatchObject({
-      counts: { exchanges: 24, judged: 20, findings: { [FINDING.id]: 6 } },
+    const joined = joinEvidence(half('a', [0, 1]), half('b', [1]))
+    expect(joined).toMatchObject({
+      tool: 'calibrate',
+      exchanges: 24,
+      judged: 20,
       targets: ['https://a.example', 'https://b.example'],
-      messages: CONCLUSION.messages,
+      findings: [{ ...FINDING, count: 6 }],
+      messages: { not_found: ['From a.', 'From b.'] },
     })
-    expect(merged.observations).toHaveLength(4)
-    expect(merged.observations[0]).toMatchObject({ allows: [{ head: 1 }], count: 2, evidence: ['r-2'] })
-    expect(merged.verdicts.find(({ id }) => id === 'cors')).toMatchObject({ verdict: 'alternative', alternative: 1 })
-    expectReport('evidence', merged)
+    expect(joined.observations).toEqual([
+      { id: 'create-group-status', permits: [1], evidence: ['r-2'], count: 2 },
+      { id: 'domain-order', permits: [0, 2], evidence: ['r-3'], count: 8 },
+      { id: 'retry-after', permits: [0, 1], evidence: ['a'], count: 1 },
+      { id: 'retry-after', permits: [1], evidence: ['b'], count: 1 },
+    ])
+    expectReport('evidence', joined)
   })
 })

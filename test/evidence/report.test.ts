@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { Conclusion } from '../../src/conformance/investigation.ts'
 import { AnswerCounts } from '../../src/evidence/answers.ts'
 import { applyBaseline } from '../../src/evidence/baseline.ts'
 import { describeFindings, type EvidenceReport, type EvidenceReportOptions } from '../../src/evidence/report.ts'
 import { GATEWAY } from '../../src/evidence/untold.ts'
 import type { Exchange } from '../../src/exchanges/exchange.ts'
 import type { JudgedDifference, Label } from '../../src/judge/finding.ts'
+import type { Conclusion } from '../../src/judge/judge.ts'
 import { failure, exchangeOf as usualExchange } from '../exchanges/made-exchange.ts'
 import { choices } from '../support/choices.ts'
 import { expectReport } from '../support/report-schema.ts'
@@ -59,10 +59,9 @@ describe('The report of exchanges', () => {
     expect(report).toMatchObject({ exitCode, passed: exitCode === 0, findings: [{ level }] })
   })
 
-  it('has each difference once, with how often it was seen and its line', () => {
+  it('has of each difference how often it was seen, and its line', () => {
     const one = findingOf('contract violation', 'data', { pointer: '/paths/~1domains' })
-    const again = { ...one, request_id: 'two' }
-    const { json, findings, summary } = describeConclusion([one, again], { counts: { [one.id]: 12 } })
+    const { json, findings, summary } = describeConclusion([one], { counts: { [one.id]: 12 } })
     expect(json.findings).toEqual([{ ...one, by: 'service', line: 7, count: 12 }])
     expect(findings).toMatchObject([{ occurrences: 12, request: { requestId: 'one' } }])
     expect(summary).toBe(
@@ -75,17 +74,39 @@ describe('The report of exchanges', () => {
       findingOf('contract violation', 'request/body/domains/required'),
       findingOf('contract violation', 'response/body/data/required'),
       findingOf('broken rule', 'request'),
+      findingOf('unexplained'),
     ]
     const { json, findings: shown, summary } = describeConclusion(findings)
-    expect(json.findings.map(({ by }) => by)).toEqual(['client', 'service', 'service'])
+    expect(json.findings.map(({ by }) => by)).toEqual(['client', 'service', 'service', 'service'])
     expect(shown.map(({ rule: { id, name } }) => [id, name])).toEqual([
       ['contract-violation/request', 'The client violates the contract'],
       ['contract-violation/response', 'The service violates the contract'],
       ['broken-rule', 'The service breaks a rule of the specification'],
+      ['unexplained', 'The behaviour of the service is unexplained'],
     ])
     expect(summary).toMatch(
-      /, the service did 2 things wrong, seen 2 times; its clients did 1 thing wrong, seen once \(--fail-on client would fail\)\.$/,
+      /, the service did 3 things wrong, seen 3 times; its clients did 1 thing wrong, seen once \(--fail-on client would fail\)\.$/,
     )
+  })
+
+  it('warns of the mistakes of those who do not fail the run', () => {
+    const findings = [findingOf('contract violation', 'request/body'), findingOf('contract violation', 'response/body')]
+    const levelsWith = (failOn: 'service' | 'client' | 'both') =>
+      describeConclusion(findings, { failOn }).findings.map(({ level }) => level)
+    expect(levelsWith('service')).toEqual(['warning', 'error'])
+    expect(levelsWith('client')).toEqual(['error', 'warning'])
+    expect(levelsWith('both')).toEqual(['error', 'error'])
+  })
+
+  it('counts the verdicts about choices, and warns of those that contradict each other', () => {
+    const see = (id: string, permits: number[]) => ({ id, permits, evidence: [`r-${id}-${permits}`], count: 1 })
+    const observations = [see('domain-order', [0]), see('domain-order', [1]), see('create-group-status', [1])]
+    const { facts, findings, json } = describeConclusion([], { observations })
+    const undecided = choices.ids.length - 2
+    const value = `0 as chosen, 1 alternative, 1 contradicted, ${undecided} undecided`
+    expect(facts).toContainEqual({ name: 'Assumptions', value })
+    expect(findings).toMatchObject([{ level: 'warning', rule: { id: 'domain-order' } }])
+    expect(json.assumptions).toHaveLength(choices.ids.length)
   })
 
   it('counts what cannot be told by its reason, and says what would let it be told', () => {
@@ -125,9 +146,9 @@ describe('The report of exchanges', () => {
   })
 
   it('does not count what the baseline accepts, and tells what is gone', () => {
-    const findings = [findingOf('unexplained')]
-    const accepted = { id: 'unexplained/listDomains/200/data', reason: 'It is old.' }
-    const gone = { id: 'unexplained/listDomains/200/x', reason: 'y' }
+    const findings = [findingOf('broken rule')]
+    const accepted = { id: 'broken-rule/listDomains/200/data', reason: 'It is old.' }
+    const gone = { id: 'broken-rule/listDomains/200/x', reason: 'y' }
     const baseline = applyBaseline(findings, () => true, { findings: [accepted, gone] }, '2026-01-15')
     const { json, exitCode, facts, findings: shown } = describeConclusion(findings, { baseline })
     expect(exitCode).toBe(0)

@@ -1,7 +1,7 @@
 import type { Exchange } from '../../src/exchanges/exchange.ts'
 import { createReader, type ReadExchange } from '../../src/exchanges/reading.ts'
+import { choices } from '../support/choices.ts'
 import { headersOf } from '../support/exchanges.ts'
-import { permitted } from '../support/permitted.ts'
 
 export const DATE = Date.parse('2026-01-15T09:30:00Z')
 const USUAL = {
@@ -60,7 +60,7 @@ export function exchangeOf({
   }
 }
 
-const read = createReader(permitted.contract)
+const read = createReader(choices.contract)
 
 /** What is read of such an exchange, which can be changed before. */
 export function readingOf(made: Made, change = (exchange: Exchange) => exchange): ReadExchange {

@@ -1,12 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { correctRequest } from '../../src/explain/correction.ts'
 import { runAtOnce } from '../../src/ground/work.ts'
-import type { ServerOptions } from '../../src/start/options.ts'
+
 import { ACCOUNT, changeAccount } from '../support/account.ts'
 import { type ObservedService, startObserved } from '../support/observed-service.ts'
-import { writeOverlay } from '../support/overlay-file.ts'
 import { sendPlanned } from '../support/planned-requests.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
 import { AUTHORIZED, codeOf, exchangeAsIs, type Header, JSON_BODY } from '../support/wire.ts'
 import type { SentRequest } from './mutations.ts'
 
@@ -42,11 +40,6 @@ async function correctAndSend(service: ObservedService, sent: SentRequest) {
   const response = await sendPlanned(service, [...correction.before, correction.request])
   expect(response?.status, `${JSON.stringify(correction).slice(0, 500)} → ${response?.text}`).toBeLessThan(300)
   return correction
-}
-
-/** Starts a service, has a request refused, and sends its correction. */
-async function correct(options: ServerOptions, method: string, path: string, body?: unknown) {
-  return correctAndSend(await startObserved(options), asSent(method, BASE + path, body))
 }
 
 // What a single corrected request is, the corpus says.
@@ -89,15 +82,5 @@ describe('what has to be sent before a correction', () => {
     const after = await service.store.read('default')
     for (const [name] of before.domains.entries()) expect(after.domains.has(name), name).toBe(true)
     for (const [id, group] of before.groups.entries()) expect(after.groups.get(id)).toEqual(group)
-  })
-
-  it('is a snapshot where something is removed to make room', async () => {
-    const action = { target: "$['x-settings']['group-cap']", update: { value: 2 } }
-    const overlays = [writeOverlay(temporaryFolder(), [action])]
-    const fixture = { groups: [{ name: 'Corporate' }, { name: 'Sales' }] }
-    const { before, changes } = await correct({ fixture, overlays }, 'DELETE', '/domaingroups')
-    const [first] = before
-    expect(first).toMatchObject({ path: '/accounts/default/snapshots', body: { name: 'before-correction' } })
-    expect(changes.join()).toContain('the snapshot before-correction keeps the account as it was.')
   })
 })

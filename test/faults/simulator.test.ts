@@ -144,7 +144,7 @@ describe('Simulated domains', () => {
 
   it('go with overlays that move a code to another status', async () => {
     const actions = [
-      { target: '$.components.x-errors.invalid_domain', update: { status: 422 } },
+      { target: "$['x-errors']['invalid_domain']", update: { status: 422 } },
       { target: '$.x-settings.already-monitored', update: { value: 'skipped' } },
     ]
     const service = await startService({ overlays: [writeOverlay(temporaryFolder(), actions)] })

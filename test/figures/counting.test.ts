@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { dmarcRecords, recordOn } from '../../src/figures/figures.ts'
-import { accountOf, anyDomain, DAY, domain, RULES, recordIn, rulesWith, TODAY } from './monitoring.ts'
+import { accountOf, anyDomain, DAY, domain, figuresOfDay, RULES, recordIn, TODAY } from './monitoring.ts'
 
 const HOUR = 3_600_000
 
@@ -11,12 +11,12 @@ const severalDomains = (minLength: number) =>
 describe('the mail that is counted', () => {
   it('in 30 days is the sum of that of each day (seed 2)', () => {
     fc.assert(
-      fc.property(anyDomain, fc.nat(40), fc.constantFrom(0, 60, 7200, 86_400), (each, ahead, processingTime) => {
+      fc.property(anyDomain, fc.nat(40), (each, ahead) => {
         const account = accountOf([each])
         const day = TODAY + ahead
-        const ofOneDay = rulesWith({ processingTime, countPeriod: 1 })
-        const days = Array.from({ length: 30 }, (_, past) => recordIn(account, each.name, day - past, ofOneDay).count)
-        const whole = recordIn(account, each.name, day, rulesWith({ processingTime }))
+        const whole = recordIn(account, each.name, day)
+        if (whole.count === 0) return
+        const days = Array.from({ length: 30 }, (_, past) => figuresOfDay(account, each.name, day - past).count)
         expect(whole.count).toBe(days.reduce((sum, count) => sum + count, 0))
       }),
       { seed: 2, numRuns: 30 },

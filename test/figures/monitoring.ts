@@ -1,9 +1,17 @@
 import fc from 'fast-check'
 import type { MonitoredDomain } from '../../src/domain/account.ts'
-import type { DmarcRecord } from '../../src/domain/dmarc.ts'
+import { type DmarcRecord, describeDomain } from '../../src/domain/dmarc.ts'
 import { PersistentMap } from '../../src/domain/persistent-map.ts'
 import { PROFILE_NAMES } from '../../src/domain/profile.ts'
-import { type FigureRules, type Monitoring, recordOn } from '../../src/figures/figures.ts'
+import {
+  characterIn,
+  countedDays,
+  type FigureRules,
+  type Monitoring,
+  recordOn,
+  recordSource,
+} from '../../src/figures/figures.ts'
+import { countMessages, NO_MESSAGES } from '../../src/figures/messages.ts'
 
 export const DAY = 86_400_000
 /** 15 January 2026. */
@@ -12,19 +20,11 @@ export const SEED = 42
 
 export const RULES: FigureRules = {
   settings: {
-    processingTime: 60,
     refresh: '00:00',
     unprocessedDomains: 'listed',
-    policyBeforeRefresh: 'none',
-    countPeriod: 30,
   },
   percentageStep: 0.1,
   policyWithoutRecord: 'none',
-}
-
-/** The same rules with another setting. */
-export function rulesWith(settings: Partial<FigureRules['settings']>): FigureRules {
-  return { ...RULES, settings: { ...RULES.settings, ...settings } }
 }
 
 /** A domain that was added long ago, unless something else is said. */
@@ -56,4 +56,15 @@ export function recordIn(account: Monitoring, name: string, day = TODAY, rules =
   const record = monitored && recordOn(account, monitored, day, rules)
   if (record === undefined) throw new Error(`${name} has no record`)
   return record
+}
+
+/** The figures of the mail of the one day before a refresh; those of no mail before the first refresh of the domain. */
+export function figuresOfDay(account: Monitoring, name: string, day: number): DmarcRecord {
+  const each = account.domains.get(name)
+  const source = each && recordSource(account, each, day, RULES)
+  if (each === undefined || source === undefined) throw new Error(`There are no figures of ${name} on day ${day}.`)
+  const counted = countedDays(each, source, day, RULES.settings)
+  const character = characterIn(account.seed, each)
+  const counts = counted === undefined ? NO_MESSAGES : countMessages(character, day - 1, day, counted.since)
+  return describeDomain(name, undefined, counts, RULES)
 }

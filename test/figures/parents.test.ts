@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { MonitoredDomain } from '../../src/domain/account.ts'
-import { accountOf, DAY, domain, recordIn, rulesWith, TODAY } from './monitoring.ts'
+import { accountOf, DAY, domain, recordIn, TODAY } from './monitoring.ts'
 
 const CHILD = 'billing.shop.big.example'
 
@@ -38,10 +38,5 @@ describe('the policy of a domain before its first refresh', () => {
   it('is none, and then that of its DNS', () => {
     expect(recordIn(account, 'a.example')).toMatchObject({ p: 'none', count: 0 })
     expect(recordIn(account, 'a.example', TODAY + 1)).toMatchObject({ p: 'reject' })
-  })
-
-  it('is that of its DNS at once where the contract says so', () => {
-    const rules = rulesWith({ policyBeforeRefresh: 'published' })
-    expect(recordIn(account, 'a.example', TODAY, rules)).toMatchObject({ p: 'reject', dmarc: 0, count: 0 })
   })
 })

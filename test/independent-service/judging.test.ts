@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { accusationsIn, check, idsOf } from './judging.ts'
+import { accusationsIn, check, idsOf, verifyService } from './judging.ts'
 import { play, randomSession } from './playing.ts'
 import { HONEST_PROFILES, type Profile, randomProfile } from './profile.ts'
 import { IndependentService } from './service.ts'
@@ -17,6 +17,11 @@ describe('nobody who keeps the specification is accused', () => {
     for (const session of [usualSession, thoroughSession]) {
       expect.soft(await accusationsOfCheck(profile, session, true)).toEqual([])
     }
+  })
+
+  it.for(HONEST_PROFILES)('by verify: $name', async (profile) => {
+    const { failures, left } = await verifyService(new IndependentService(profile), { exhaust: false })
+    expect({ failures, left }).toEqual({ failures: [], left: [] })
   })
 
   it.for([1002, 1004, 1005, 1006])('by check, whatever it has chosen: seed %i', async (seed) => {

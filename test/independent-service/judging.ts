@@ -1,8 +1,8 @@
-import { type Conclusion, Investigation } from '../../src/conformance/investigation.ts'
 import type { Exchange } from '../../src/exchanges/exchange.ts'
 import { isFailure, type JudgedDifference, partyOf } from '../../src/judge/finding.ts'
-import { assess } from '../../src/verify/assessment.ts'
-import { TargetError } from '../../src/verify/target-check.ts'
+import { type Conclusion, Judge } from '../../src/judge/judge.ts'
+import { assess } from '../../src/verify/checks.ts'
+import { TargetError } from '../../src/verify/target.ts'
 import { choices } from '../support/choices.ts'
 import { NO_LEDGER, prepareRun, type Way } from '../verify/runs.ts'
 import { listen, type Trouble } from './listener.ts'
@@ -16,9 +16,9 @@ export async function check(
   exchanges: readonly Exchange[],
   { isSoleWriter = false }: { isSoleWriter?: boolean } = {},
 ): Promise<Conclusion> {
-  const investigation = await Investigation.begin({ choices, isSoleWriter, isSoleClient: false })
-  for (const exchange of exchanges) await investigation.take(exchange)
-  return investigation.conclude()
+  const judge = await Judge.begin({ choices, isSoleWriter })
+  for (const exchange of exchanges) judge.take(exchange)
+  return judge.conclude()
 }
 
 /** Findings that accuse the service, in words. */
@@ -73,7 +73,7 @@ export async function verifyService(
     return send(request)
   }
   try {
-    const run = { choices, waits: true, exhaust, soleWriter, ledger: NO_LEDGER, apiKey: KEY, way }
+    const run = { waits: true, exhaust, soleWriter, ledger: NO_LEDGER, apiKey: KEY, way, clock: () => time }
     const result = await prepareRun({ baseUrl: listener.url, advance }, run).result()
     const assessment = assess({ result, choices, target: listener.url, isAccepted: () => false, minReached: 0 })
     const failed = assessment.checks.filter(({ outcome }) => outcome === 'fail')

@@ -69,7 +69,7 @@ const REFUSED: readonly [options: Anything, type: new (...args: never) => Error,
   [null, TypeError, "Options must be an object such as { fixture: 'empty' }, which null is not."],
   [{ faults: ['nowhere.json'] }, FaultSetError, 'nowhere.json: The fault sets cannot be read (ENOENT); give flaky,'],
   [{ fixture: 'nowhere.json' }, FixtureError, 'nowhere.json: The fixture cannot be read (ENOENT); give demo,'],
-  [{ fixture: { domains: ['x'] } }, FixtureError, 'fixture#/domains/0: "x" is not a valid hostname (setting single-'],
+  [{ fixture: { domains: ['x'] } }, FixtureError, 'fixture#/domains/0: "x" is not a valid hostname.'],
 ]
 
 it.each(REFUSED)('Options that cannot be are named with what would be right: %o', async (options, type, message) => {

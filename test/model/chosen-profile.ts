@@ -1,11 +1,11 @@
 import type { Contract } from '../../src/contract/contract.ts'
+import { valueAt } from '../../src/ground/json.ts'
 import { type Call, CODES, type Code, type ListOrder, PLAIN, type Profile } from '../independent-service/profile.ts'
 
 const ORDERS = {
   addition: 'insertion',
   alphabetical: 'alphabet',
   'newest-first': 'reverse',
-  request: 'insertion',
 } as const
 /** A code, or the word of the contract for what is no refusal. */
 const codeOr = (value: string): Code | 'accepted' => CODES.find((code) => code === value) ?? 'accepted'
@@ -13,19 +13,15 @@ const order = (value: keyof typeof ORDERS): ListOrder => ORDERS[value]
 
 /** The independent service as the stand-in chooses where the specification is silent: what openapi.yaml says. */
 export function profileOf({ settings, operations, document }: Contract): Profile {
-  const { components } = document.source as { components: { 'x-errors': Record<string, { status: number }> } }
-  const statusOf = (code: string) => components['x-errors'][code]?.status ?? 0
-  const plan = (components['x-errors']['unauthorized'] as unknown as { reasons: { plan: { status: number } } }).reasons
-    .plan
-  const utf16 = settings.nameLengthUnit === 'utf-16'
+  const statusAt = (place: string) => Number(valueAt(document.source, `/x-errors/${place}/status`))
   return {
     ...PLAIN,
     name: 'as the stand-in chooses',
-    statuses: Object.fromEntries(CODES.map((code) => [code, statusOf(code)])) as Record<Code, number>,
+    statuses: Object.fromEntries(CODES.map((code) => [code, statusAt(code)])) as Record<Code, number>,
     successes: Object.fromEntries(
       operations.map(({ method, path, success }) => [`${method} ${path}`, success.status]),
     ) as Record<Call, number>,
-    planStatus: plan.status,
+    planStatus: statusAt('unauthorized/reasons/plan'),
     checks: [
       ...([
         'route',
@@ -51,38 +47,38 @@ export function profileOf({ settings, operations, document }: Contract): Profile
       duplicates: settings.repeatedDomains,
       alreadyMonitored: codeOr(settings.alreadyMonitored),
       otherMedia: settings.contentType === 'ignored' ? 'accepted' : 'invalid_request_body',
-      otherCharset: settings.requestCharset === 'utf-8' ? 'invalid_request_body' : 'accepted',
+      otherCharset: 'invalid_request_body',
       unknownQuery: settings.unknownQueryParameters === 'ignored' ? 'accepted' : 'unknown_field',
       unmonitoredRemoval: codeOr(settings.unmonitoredDeletion),
-      repeatedRemoval: codeOr(settings.repeatedDeletions),
+      repeatedRemoval: 'invalid_domain',
       invalidMember: 'invalid_domain',
-      memberDuplicates: codeOr(settings.repeatedMembers),
+      memberDuplicates: 'accepted',
       nullField: settings.nullFields === 'absent' ? 'absent' : 'invalid_field_type',
     },
     bodyLimit: settings.bodyLimit,
-    repeatedId: settings.repeatedParameters === 'last' ? 'last' : 'first',
-    head: settings.head === 'get' ? 'as GET' : 'unknown',
+    repeatedId: 'first',
+    head: 'as GET',
     scheme: settings.authorizationScheme === 'exact' ? 'exact' : 'any case',
     lists: {
       domains: order(settings.domainOrder),
       records: order(settings.recordOrder),
       groups: order(settings.groupOrder),
-      members: order(settings.memberOrder),
-      echoed: order(settings.echoOrder),
+      members: 'insertion',
+      echoed: 'insertion',
     },
     hostnames: {
-      underscore: settings.underscores === 'accepted',
-      singleLabel: settings.singleLabels === 'accepted',
-      trailingDot: settings.finalDot === 'dropped',
-      numericEnd: settings.numericLastLabels === 'accepted',
+      underscore: false,
+      singleLabel: false,
+      trailingDot: true,
+      numericEnd: false,
       unicode: settings.internationalNames === 'refused' ? 'refused' : 'punycode',
     },
     removal: settings.deletionOfMembers === 'dropped' ? 'leaves its groups' : 'refused for members',
     names: {
-      trimmed: settings.spaceAroundNames === 'trimmed',
-      length: utf16 ? 'code units' : 'code points',
+      trimmed: false,
+      length: 'code points',
       fold: settings.nameComparison === 'unicode' ? 'upper and lower' : 'lower',
-      refuses: { blank: true, characters: settings.controlCharacters === 'refused' ? /\p{Cc}|\p{Cs}/u : /\0|\p{Cs}/u },
+      refuses: { blank: true, characters: /\0|\p{Cs}/u },
     },
     quota: {
       ...PLAIN.quota,

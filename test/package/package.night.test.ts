@@ -1,9 +1,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'vitest'
+import { choices } from '../support/choices.ts'
 import { blocksOf } from '../support/documents.ts'
 import { installPacked } from '../support/packed-package.ts'
-import { permitted } from '../support/permitted.ts'
 import { it } from '../support/program.ts'
 import { ROOT, runShell, spawnShell } from '../support/program-process.ts'
 import { sendRequest } from '../support/request.ts'
@@ -188,7 +188,7 @@ it.for(['next build && next start', 'next dev --turbopack'])(
       ] as [string, string, object?][]) {
         const headers = { authorization: 'Bearer sandbox_next' }
         const received = await sendRequest(method, `${origin}/api/v1${path}`, body, headers)
-        expectLawful(permitted.contract, method, path, received)
+        expectLawful(choices.contract, method, path, received)
         statuses.push(received.status)
       }
       expect(statuses, next.stdout() + next.stderr()).toEqual([200, 200, 200, 200, 405])

@@ -8,13 +8,11 @@ export type TestRelay = Awaited<ReturnType<typeof startRelay>>
 /** Starts a relay to a service on a free port, without anything that looks at the traffic; it ends with the test. */
 export async function startRelay(url: string, options: Partial<RelayOptions> = {}) {
   const target = targetAt(url, '/api/v1', { insecure: true })
-  /** What was told of the traffic, in its order; a text for what is not understood. */
-  const told: (PassedExchange | string)[] = []
+  const exchanges: PassedExchange[] = []
   const failures: string[] = []
-  const malformed: string[] = []
-  const foreignHosts: string[] = []
+  const unpassed: string[] = []
   const traffic = new ProxyTraffic(
-    { exchange: (exchange) => void told.push(exchange), unknown: () => void told.push('unknown') },
+    (exchange) => exchanges.push(exchange),
     () => 0,
   )
   const relay = new Relay({
@@ -25,22 +23,11 @@ export async function startRelay(url: string, options: Partial<RelayOptions> = {
     traffic,
     keptPath: '/__admin',
     answer: (_, response) => response.end('kept'),
-    malformed: (reason) => malformed.push(reason),
-    failed: (error, hasConnected) => failures.push(`${error.code} ${hasConnected}`),
-    foreignHost: (host) => foreignHosts.push(host),
+    unpassed: (reason) => unpassed.push(reason),
+    failed: (reason) => failures.push(reason),
     ...options,
   })
   const origin = await relay.listen()
   onTestFinished(() => relay.stop())
-  return {
-    origin,
-    relay,
-    target,
-    traffic,
-    told,
-    exchanges: () => told.filter((each) => typeof each !== 'string'),
-    failures,
-    malformed,
-    foreignHosts,
-  }
+  return { origin, relay, target, traffic, exchanges, failures, unpassed }
 }

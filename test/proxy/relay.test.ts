@@ -1,13 +1,15 @@
 import { once } from 'node:events'
 import { createServer as createHttp } from 'node:http'
-import { createServer, type Socket } from 'node:net'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import type { Socket } from 'node:net'
+import { describe, expect, it, vi } from 'vitest'
+import { targetAt } from '../../src/proxy/target.ts'
+import { listenOn } from '../support/listening.ts'
 import { startRelay } from './open-relay.ts'
-import { closing, open, relayTo, urlOf } from './raw-service.ts'
+import { closing, message, open, relayTo } from './raw-service.ts'
 
-const REQUEST = 'GET /api/v1/domains HTTP/1.1\r\nHost: localhost\r\n\r\n'
-const CHANGE = 'POST /api/v1/domains HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n'
-const EMPTY = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
+const REQUEST = message('GET /api/v1/domains HTTP/1.1', 'Host: localhost', '')
+const CHANGE = message('POST /api/v1/domains HTTP/1.1', 'Host: localhost', 'Content-Length: 0', '')
+const EMPTY = message('HTTP/1.1 200 OK', 'Content-Length: 0', '')
 
 /** So many turns of the event loop. */
 async function turns(count: number): Promise<void> {
@@ -15,25 +17,23 @@ async function turns(count: number): Promise<void> {
 }
 
 describe('A relay', () => {
-  it('says of each exchange whether another one that may change the account was under way', {}, async () => {
+  it('says of each exchange whether another one that may change the account was under way', async () => {
     const services: Socket[] = []
-    const relay = await relayTo((socket) => services.push(socket))
+    const relay = await relayTo((socket) => socket.once('data', () => services.push(socket)))
     const clients = await Promise.all([open(relay), open(relay), open(relay)])
     for (const [index, text] of [REQUEST, REQUEST, CHANGE].entries()) {
       clients[index]?.write(text)
-      await expect.poll(() => relay.traffic.open).toBe(index + 1)
+      await expect.poll(() => services.length).toBe(index + 1)
     }
-    await expect.poll(() => services.length).toBe(3)
-    // The second read is answered while the change is under way; the first one, too, but it began before all others.
-    for (const service of services) {
+    // The first two are answered while the change is under way. The last one begins after it.
+    for (const [index, service] of services.entries()) {
       service.write(EMPTY)
-      await expect.poll(() => relay.traffic.open).toBe(2 - services.indexOf(service))
+      await expect.poll(() => relay.exchanges.length).toBe(index + 1)
     }
+    for (const service of services) service.on('data', () => service.write(EMPTY))
     clients[0]?.write(REQUEST)
-    await expect.poll(() => relay.traffic.open).toBe(1)
-    services[0]?.write(EMPTY)
-    await expect.poll(() => relay.exchanges().length).toBe(4)
-    const seen = relay.exchanges().map(({ request, overlaps }) => `${request.method} ${overlaps}`)
+    await expect.poll(() => relay.exchanges.length).toBe(4)
+    const seen = relay.exchanges.map(({ request, overlaps }) => `${request.method} ${overlaps}`)
     expect(seen).toEqual(['GET true', 'GET true', 'POST false', 'GET false'])
   })
 
@@ -41,18 +41,15 @@ describe('A relay', () => {
     const relay = await relayTo((socket) => socket.once('data', () => socket.resetAndDestroy()))
     const client = await open(relay)
     client.write(CHANGE)
-    await closing(client)
-    const other = await open(relay)
-    other.write(REQUEST)
-    await expect.poll(() => relay.exchanges().length).toBe(2)
-    expect(relay.exchanges()).toMatchObject([
-      { response: undefined, broken: expect.stringContaining('ECONNRESET') },
-      { overlaps: true },
-    ])
-    expect(relay.failures).toEqual(['ECONNRESET true', 'ECONNRESET true'])
+    await expect.poll(() => relay.exchanges.length).toBe(1)
+    client.write(REQUEST)
+    await expect.poll(() => relay.exchanges.length).toBe(2)
+    const broken = expect.stringContaining('ECONNRESET')
+    expect(relay.exchanges).toMatchObject([{ response: undefined, broken, overlaps: false }, { overlaps: true }])
+    expect(relay.failures).toEqual([broken, broken])
   })
 
-  it('does not let a client that does not read fill the memory, nor lose what it reads later', {}, async () => {
+  it('does not let a client that does not read fill the memory, nor lose what it reads later', async () => {
     const size = 32 << 20
     let left = size
     const waiting = vi.fn()
@@ -69,10 +66,7 @@ describe('A relay', () => {
       response.on('drain', more)
       more()
     })
-    http.listen(0, '127.0.0.1')
-    await once(http, 'listening')
-    onTestFinished(() => void http.close())
-    const relay = await startRelay(urlOf(http))
+    const relay = await startRelay(`http://127.0.0.1:${await listenOn(http)}`)
     const client = await open(relay)
     client.pause()
     client.write(REQUEST)
@@ -89,12 +83,41 @@ describe('A relay', () => {
       length += chunk.length
     })
     client.resume()
-    await expect.poll(() => relay.exchanges().length, { timeout: 50_000 }).toBe(1)
+    await expect.poll(() => relay.exchanges.length, { timeout: 50_000 }).toBe(1)
     await expect.poll(() => length).toBeGreaterThan(size)
-    expect(relay.exchanges()).toMatchObject([
+    expect(relay.exchanges).toMatchObject([
       { response: { body: { size, missing: 'The body is longer than 16 MiB.' } } },
     ])
     expect(relay.traffic.budget.used).toBe(0)
+  })
+
+  it('takes a long body no faster than the service does, and all of it', async () => {
+    const size = 32 << 20
+    let length = 0
+    const relay = await relayTo((service) => {
+      service.pause()
+      services.push(service)
+      service.on('data', (chunk) => {
+        length += chunk.length
+        if (length > size) service.write(EMPTY)
+      })
+      service.pause()
+    })
+    const services: Socket[] = []
+    const client = await open(relay)
+    client.write(message('PUT /a HTTP/1.1', 'Host: localhost', `Content-Length: ${size}`, ''))
+    const sent = vi.fn()
+    client.write(Buffer.alloc(size), sent)
+    await expect.poll(() => services.length).toBe(1)
+    const taken = () => client.bytesWritten - client.writableLength
+    for (let seen = -1; seen !== taken(); ) {
+      seen = taken()
+      await turns(50)
+    }
+    expect(sent).not.toHaveBeenCalled()
+    services[0]?.resume()
+    await expect.poll(() => relay.exchanges.length, { timeout: 50_000 }).toBe(1)
+    expect(relay.exchanges).toMatchObject([{ broken: undefined, request: { body: { size } } }])
   })
 
   it('closes a connection on which nothing is sent for too long', async () => {
@@ -102,19 +125,53 @@ describe('A relay', () => {
     const client = await open(relay)
     client.write(REQUEST)
     await closing(client)
-    expect(relay.exchanges()).toMatchObject([{ response: undefined, broken: 'Nothing was sent for too long.' }])
+    await expect.poll(() => relay.exchanges).toMatchObject([{ response: undefined, broken: expect.any(String) }])
   })
 
-  it('finds out that the service is the relay itself', async () => {
-    const taken = createServer().listen(0, '127.0.0.1')
-    await once(taken, 'listening')
-    const url = urlOf(taken)
-    await new Promise((resolve) => taken.close(resolve))
-    const relay = await startRelay(url.replace('127.0.0.1', 'localhost'), { port: Number(new URL(url).port) })
-    await relay.relay.probe(30_000)
-    expect(relay.relay.isLoop).toBe(true)
-    const client = await open(relay)
-    client.write(REQUEST)
-    await closing(client)
+  it('closes connections beyond its limit, and counts them', async () => {
+    const relay = await relayTo((service) => service.on('data', () => service.write(EMPTY)), { maxConnections: 1 })
+    const first = await open(relay)
+    await closing(await open(relay))
+    expect(relay.relay.refused).toBe(1)
+    first.write(REQUEST)
+    await expect.poll(() => relay.exchanges.length).toBe(1)
+  })
+
+  it('answers 502 with a sentence while nothing listens at the service, and passes on as soon as it does', async () => {
+    const service = createHttp((_, response) => response.end('here')).listen(0, '127.0.0.1')
+    await once(service, 'listening')
+    const { port } = service.address() as { port: number }
+    await new Promise((resolve) => service.close(resolve))
+    const relay = await startRelay(`http://127.0.0.1:${port}`)
+    const refused = await fetch(`${relay.origin}/a`)
+    const reason = `http://127.0.0.1:${port} does not answer: nothing listens there (ECONNREFUSED).`
+    expect([refused.status, await refused.text()]).toEqual([502, `dmarc-understudy proxy: ${reason}\n`])
+    expect(relay.failures).toEqual([reason])
+    service.listen(port, '127.0.0.1')
+    await once(service, 'listening')
+    expect(await (await fetch(`${relay.origin}/a`)).text()).toBe('here')
+    service.closeAllConnections()
+    service.close()
+  })
+
+  it('says why a service with TLS cannot be reached', async () => {
+    const plain = createHttp((_, response) => response.end()).on('clientError', (_, socket) =>
+      socket.end('no TLS\r\n\r\n'),
+    )
+    const port = await listenOn(plain)
+    const relay = await startRelay(`https://127.0.0.1:${port}`)
+    const answer = await fetch(`${relay.origin}/a`)
+    expect([answer.status, await answer.text()]).toEqual([502, expect.stringContaining('does not speak TLS (')])
+  })
+
+  it('does not pass on to a service with a certificate that is not trusted', async () => {
+    const { origin } = await relayTo(() => {}, { secure: true }).then(({ target }) =>
+      startRelay(target.url, { target: targetAt(target.url, '/api/v1') }),
+    )
+    const answer = await fetch(`${origin}/a`)
+    expect([answer.status, await answer.text()]).toEqual([
+      502,
+      expect.stringContaining('a certificate that is not trusted'),
+    ])
   })
 })

@@ -1,178 +1,249 @@
+import { once } from 'node:events'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { HEADER_LIMIT } from '../../src/proxy/connection.ts'
-import { closing, collecting, converse, open, relayTo } from './raw-service.ts'
+import { HEADER_LIMIT, PIPELINE_LIMIT } from '../../src/proxy/relay.ts'
+import { closing, collecting, converse, HOP, message, open, relayTo } from './raw-service.ts'
 
 const GET = 'GET /api/v1/domains HTTP/1.1\r\nHost: localhost\r\n\r\n'
-const EMPTY = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
+const EMPTY = message('HTTP/1.1 200 OK', 'Content-Length: 0', '')
 const GZIP = gzipSync('hello').toString('latin1')
+const HALF = message('POST /a HTTP/1.1', 'Host: localhost', 'Content-Length: 9', 'abc')
 
-/** A message of these lines; the last one is the body. */
-function message(...lines: string[]): string {
-  const body = lines.pop() ?? ''
-  return [...lines, '', body].join('\r\n')
-}
-
-const HALF = message('POST /a HTTP/1.1', 'Content-Length: 9', 'abc')
+/** A message as it leaves the relay: with the field that Node.js adds for its own hop. */
+const atHop = (text: string) => text.replace('\r\n\r\n', `\r\n${HOP}\r\n`)
 
 it.each<[target: string, isKept: boolean]>([
   ['/__admin', true],
+  ['/__admin/x?y', true],
+  ['http://localhost/__admin', true],
   ['/__administrator', false],
   ['/x/__admin', false],
 ])('Only the path that is kept, and what is below it, does not reach the service: %s', async (target, isKept) => {
   const { send, got, services } = await converse({ answer: EMPTY })
   send(GET.replace('/api/v1/domains', target))
   await expect.poll(got).toMatch(isKept ? /kept/ : /\r\n\r\n$/)
-  expect(services.map(({ bytesRead }) => bytesRead > 0)).toEqual(isKept ? [] : [true])
+  expect(services.length).toBe(isKept ? 0 : 1)
 })
 
-describe('The service gets each byte that the client has sent, apart from the name of the proxy', () => {
-  it.each<[what: string, request: string]>([
+describe('The service gets each byte that the client has sent, apart from the Host and the fields of the hop', () => {
+  it.each<[what: string, request: string, expected?: string]>([
     [
       'the case, the order and the repeats of fields',
-      message('GET /a?b=%zz HTTP/1.1', 'b: 1', 'Host: x', 'a: 2', 'B: 3', ''),
+      message('GET /a?b=%zz HTTP/1.1', 'b: 1', 'hOST: localhost', 'a: 2', 'B: 3', ''),
     ],
-    ['empty values, and bytes beyond ASCII', message('GET /a HTTP/1.1', 'Empty: ', 'Name: \xe9\xff', '')],
+    ['empty values, and bytes beyond ASCII', message('GET /a HTTP/1.1', 'Host: localhost', 'E: ', 'N: \xe9\xff', '')],
+    ['a body with its coding', message('PUT /a HTTP/1.1', 'Host: localhost', `Content-Length: ${GZIP.length}`, GZIP)],
+    ['a body of GET', message('GET /a HTTP/1.1', 'Host: localhost', 'content-length: 3', 'abc')],
+    ['an asterisk', message('OPTIONS * HTTP/1.1', 'Host: localhost', '')],
     [
-      'fields of a hop',
+      'chunks, without their trailers',
       message(
-        'GET /a HTTP/1.1',
-        'Connection: keep-alive, X-Hop',
-        'Keep-Alive: timeout=5',
-        'X-Hop: 1',
-        'TE: trailers',
-        '',
-      ),
-    ],
-    [
-      'chunks with trailers',
-      message(
-        'POST /a HTTP/1.1',
+        'DELETE /a HTTP/1.1',
         'transfer-encoding: Chunked',
-        'Trailer: X-Sum',
-        '3\r\nabc\r\n0\r\nX-Sum: 9\r\nx-sum: 8\r\n\r\n',
+        'Host: localhost',
+        '3\r\nabc\r\n0\r\nX-Sum: 9\r\n\r\n',
       ),
+      message('DELETE /a HTTP/1.1', 'Host: localhost', 'Transfer-Encoding: chunked', '3\r\nabc\r\n0\r\n\r\n'),
     ],
-    ['HTTP/1.0 in the absolute form', 'GET http://a.example/b HTTP/1.0\r\n\r\n'],
-  ])('%s', async (_, request) => {
-    const { send, received, seen } = await converse({ answer: EMPTY })
+    [
+      'the offer of another protocol, as Java makes it, does not',
+      message(
+        ...['GET /a HTTP/1.1', 'Connection: Upgrade, HTTP2-Settings', 'Host: localhost'],
+        ...['HTTP2-Settings: AAEAAEAAAAIAAAAA', 'Upgrade: h2c', 'X: 1', ''],
+      ),
+      message('GET /a HTTP/1.1', 'Host: localhost', 'X: 1', ''),
+    ],
+    [
+      'HTTP/1.0 in the absolute form becomes HTTP/1.1',
+      message('GET http://localhost/b HTTP/1.0', ''),
+      message('GET /b HTTP/1.1', 'Host: localhost', ''),
+    ],
+  ])('%s', async (_, request, expected = request) => {
+    const { send, received, seen, relay } = await converse({ answer: EMPTY })
     send(request)
-    await expect.poll(received).toBe(request)
+    await expect.poll(received).toBe(atHop(expected.replace(/(host): localhost/i, `$1: ${relay.target.authority}`)))
     await seen(1)
-  })
-
-  it.each<[sent: string, isOurs: boolean]>([
-    ['localhost:4010', true],
-    ['other.example', false],
-  ])('Host: %s', async (sent, isOurs) => {
-    const { send, received, relay } = await converse({ answer: EMPTY })
-    send(GET.replace('localhost', sent))
-    await expect.poll(received).toBe(GET.replace('localhost', isOurs ? relay.target.authority : sent))
-    expect(relay.foreignHosts).toEqual(isOurs ? [] : [sent])
-  })
-})
-
-describe('The client gets each byte that the service has sent', () => {
-  it.each<[what: string, answer: string, method?: string, closes?: boolean]>([
-    [
-      'the case, the order and the repeats of fields',
-      message('HTTP/1.1 200 OK', 'set-cookie: a', 'X: 1', 'Set-Cookie: b', 'x: 2', 'content-LENGTH: 0', ''),
-    ],
-    ['gzip', message('HTTP/1.1 200 OK', 'Content-Encoding: gzip', `Content-Length: ${GZIP.length}`, GZIP)],
-    [
-      'chunks with trailers',
-      message('HTTP/1.1 200 OK', 'transfer-encoding: Chunked', '3\r\nabc\r\n0\r\nX-Sum: 9\r\nx-sum: 8\r\n\r\n'),
-    ],
-    ['a body until the end', message('HTTP/1.1 200 OK', 'X: y', 'abc'), 'GET', true],
-    ['no body after HEAD', message('HTTP/1.1 200 OK', 'Content-Length: 5', ''), 'HEAD'],
-    [
-      'interim responses',
-      `${message('HTTP/1.1 103 Early', 'link: </a>', 'X: 1', 'x: 2', '')}${message('HTTP/1.1 102 Wait', '')}${EMPTY}`,
-    ],
-  ])('%s', async (_, answer, method = 'GET', closes = false) => {
-    const { send, got, client, services, seen } = await converse({ answer })
-    const request = GET.replace('GET', method)
-    send(request)
-    await expect.poll(got).toBe(answer)
-    if (closes) {
-      services[0]?.end()
-      await closing(client)
-    } else {
-      // The connection stays as it is, for the next request.
-      send(request)
-      await expect.poll(got).toBe(answer + answer)
-    }
-    const [exchange] = await seen(closes ? 1 : 2)
-    expect(exchange).toMatchObject({ broken: undefined, response: { body: { missing: undefined } } })
   })
 
   it('over TLS', async () => {
     const { send, got, received, relay } = await converse({ answer: EMPTY, secure: true })
     send(GET)
-    await expect.poll(got).toBe(EMPTY)
-    expect(received()).toBe(GET.replace('localhost', relay.target.authority))
+    await expect.poll(got).toBe(atHop(EMPTY))
+    expect(received()).toBe(atHop(GET.replace('localhost', relay.target.authority)))
+  })
+})
+
+describe('The client gets each byte that the service has sent, apart from the fields of the hop', () => {
+  const CHUNKED = message('HTTP/1.1 200 OK', 'X: y', 'Connection: keep-alive', 'Transfer-Encoding: chunked', '')
+
+  it.each<[what: string, answer: string, expected?: string | undefined, request?: string]>([
+    [
+      'the case, the order and the repeats of fields',
+      message('HTTP/1.1 200 OK', 'set-cookie: a', 'X: 1', 'Set-Cookie: b', 'x: \xe9', 'content-LENGTH: 0', ''),
+    ],
+    ['its own reason, and an unknown status', message('HTTP/1.1 299 Sure thing', 'Content-Length: 0', '')],
+    ['gzip', message('HTTP/1.1 200 OK', 'Content-Encoding: gzip', `Content-Length: ${GZIP.length}`, GZIP)],
+    ['no body after HEAD', message('HTTP/1.1 200 OK', 'Content-Length: 5', ''), undefined, GET.replace('GET', 'HEAD')],
+    ['no body with 204', message('HTTP/1.1 204 No Content', 'X: 1', '')],
+    ['no body with 304', message('HTTP/1.1 304 Not Modified', 'Content-Length: 5', '')],
+    [
+      'chunks, without their trailers',
+      message(
+        'HTTP/1.1 200 OK',
+        'Transfer-Encoding: chunked',
+        'Trailer: X-Sum',
+        'X: y',
+        '3\r\nabc\r\n0\r\nX-Sum: 9\r\n\r\n',
+      ),
+      `${CHUNKED}3\r\nabc\r\n0\r\n\r\n`,
+    ],
+    [
+      'chunks for HTTP/1.0',
+      message('HTTP/1.1 200 OK', 'X: y', 'Transfer-Encoding: chunked', '3\r\nabc\r\n0\r\n\r\n'),
+      message('HTTP/1.1 200 OK', 'X: y', 'Connection: close', 'abc'),
+      message('GET /a HTTP/1.0', ''),
+    ],
+    [
+      'nothing of interim responses, and of the hop',
+      message(
+        'HTTP/1.1 103 Early',
+        'link: </a>',
+        message('HTTP/1.1 200 OK', 'Connection: X-Own', 'X-Own: 1', 'Keep-Alive: timeout=9', 'Content-Length: 0', ''),
+      ),
+      atHop(EMPTY),
+    ],
+  ])('%s', async (_, answer, expected = atHop(answer), request = GET) => {
+    const { send, got, services, seen } = await converse({ answer })
+    send(request)
+    await expect.poll(got).toBe(expected)
+    const isOld = request.includes('HTTP/1.0')
+    if (!isOld) {
+      // Both connections serve the next request, too.
+      send(request)
+      await expect.poll(got).toBe(expected + expected)
+      expect(services).toHaveLength(1)
+    }
+    for (const exchange of await seen(isOld ? 1 : 2)) {
+      expect(exchange).toMatchObject({ broken: undefined, response: { body: { missing: undefined } } })
+    }
+  })
+
+  it('a body that ends with the connection of the service', async () => {
+    const { send, got, reached, seen } = await converse({ answer: message('HTTP/1.0 200 OK', 'X: y', 'abc') })
+    send(GET)
+    ;(await reached()).end()
+    await expect.poll(got).toMatch(/\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n$/)
+    expect(await seen(1)).toMatchObject([{ broken: undefined, response: { httpVersion: 'HTTP/1.0' } }])
   })
 })
 
 describe('A connection', () => {
-  it('passes an expectation on, what the service says to it, and the rest', async () => {
-    const [head, interim] = [
-      'POST /a HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n',
-      'HTTP/1.1 100 Go on\r\n\r\n',
-    ]
-    const { send, got, received, reached, seen } = await converse()
-    send(head)
-    const service = await reached()
-    expect(received()).toBe(head)
-    service.write(interim)
-    await expect.poll(got).toBe(interim)
+  it('answers an expectation itself', async () => {
+    const { send, got, received, relay } = await converse()
+    send(message('POST /a HTTP/1.1', 'Host: localhost', 'Expect: 100-continue', 'Content-Length: 3', ''))
+    await expect.poll(got).toBe('HTTP/1.1 100 Continue\r\n\r\n')
     send('abc')
-    await expect.poll(received).toBe(`${head}abc`)
-    service.write(EMPTY)
-    await expect.poll(got).toBe(interim + EMPTY)
-    await seen(1)
+    const host = `Host: ${relay.target.authority}`
+    await expect.poll(received).toBe(atHop(message('POST /a HTTP/1.1', host, 'Content-Length: 3', 'abc')))
   })
 
-  it('passes requests that are sent without waiting on in their order, and the responses in the same order', async () => {
+  it('passes requests that are sent without waiting on one after the other', async () => {
     let count = 0
     const relay = await relayTo((service) =>
-      service.on('data', () => service.write(EMPTY.replace('OK', `OK ${++count}`))),
+      service.on('data', (part) => {
+        expect(part.toString().match(/GET/g)).toHaveLength(1)
+        service.write(EMPTY.replace('OK', `OK ${++count}`))
+      }),
     )
     const client = await open(relay)
     const got = collecting(client)
     client.write(GET.repeat(3))
-    await expect.poll(got).toBe([1, 2, 3].map((each) => EMPTY.replace('OK', `OK ${each}`)).join(''))
+    await expect.poll(got).toBe([1, 2, 3].map((each) => atHop(EMPTY.replace('OK', `OK ${each}`))).join(''))
+  })
+
+  it('is closed if it has too many such requests', async () => {
+    const { send, client } = await converse()
+    send(GET.repeat(PIPELINE_LIMIT + 1))
+    await closing(client)
   })
 
   it('passes the parts of a slow body on as they come, in both directions', async () => {
     const { send, got, received, reached } = await converse()
-    for (const sent of [message('POST /a HTTP/1.1', 'Content-Length: 2', ''), 'a', 'b']) {
+    send(message('POST /a HTTP/1.1', 'Host: localhost', 'Content-Length: 2', ''))
+    await expect.poll(received).toMatch(/\r\n\r\n$/)
+    for (const part of ['a', 'b']) {
       const before = received()
-      send(sent)
-      await expect.poll(received).toBe(before + sent)
+      send(part)
+      await expect.poll(received).toBe(before + part)
     }
     const service = await reached()
-    const head = message('HTTP/1.1 200 OK', 'Transfer-Encoding: chunked', '')
-    for (const sent of [head, '1\r\na\r\n', '1\r\nb\r\n', '0\r\n\r\n']) {
+    service.write(message('HTTP/1.1 200 OK', 'Transfer-Encoding: chunked', ''))
+    await expect.poll(got).toMatch(/\r\n\r\n$/)
+    for (const part of ['1\r\na\r\n', '1\r\nb\r\n', '0\r\n\r\n']) {
       const before = got()
-      service.write(sent)
-      await expect.poll(got).toBe(before + sent)
+      service.write(part)
+      await expect.poll(got).toBe(before + part)
     }
   })
 
-  it.each<[when: string, answer: string]>([
-    ['before its response', ''],
-    ['within its response', message('HTTP/1.1 200 OK', 'Content-Length: 9', 'abc')],
-  ])('is reset for the client when the service breaks off %s', async (_, answer) => {
+  it.each<[what: string, request: string, sent: number]>([
+    ['is made again for a request that changes nothing', GET, 3],
+    ['is not made again for a change', message('POST /a HTTP/1.1', 'Host: localhost', ''), 2],
+  ])('to the service that was closed while it was kept %s', async (_, request, sent) => {
+    let taken = 0
+    const relay = await relayTo((service) => {
+      let isKept = false
+      service.on('data', () => {
+        taken++
+        // The first connection breaks off at its second request.
+        if (isKept && taken === 2) service.resetAndDestroy()
+        else service.write(EMPTY)
+        isKept = true
+      })
+    })
+    const client = await open(relay)
+    const got = collecting(client)
+    client.write(GET)
+    await expect.poll(got).toBe(atHop(EMPTY))
+    client.write(request)
+    await expect.poll(() => relay.exchanges.length).toBe(2)
+    expect([taken, relay.failures.length]).toEqual([sent, sent === 3 ? 0 : 1])
+    await expect
+      .poll(() => got().slice(atHop(EMPTY).length))
+      .toMatch(sent === 3 ? /^HTTP\/1\.1 200 / : /^HTTP\/1\.1 502 /)
+  })
+
+  it('of a client that has left sends the service none of the requests that still wait', async () => {
+    const { send, client, services, received, reached, seen } = await converse()
+    send(GET + GET.replace('/api', '/next'))
+    await reached()
+    client.resetAndDestroy()
+    await seen(1)
+    expect([services.length, received().includes('/next')]).toEqual([1, false])
+  })
+
+  it('ends with 502 and a sentence when the service breaks off before its response', async () => {
+    const { send, got, relay, reached, seen } = await converse()
+    send(GET)
+    ;(await reached()).resetAndDestroy()
+    await expect
+      .poll(got)
+      .toMatch(/^HTTP\/1\.1 502 Bad Gateway\r\n[\s\S]*has broken the connection off \(ECONNRESET\)\.\n$/)
+    const broken = expect.stringContaining('broken the connection off')
+    expect(await seen(1)).toMatchObject([{ broken, response: undefined }])
+    expect(relay.failures).toEqual([broken])
+  })
+
+  it('is closed for the client when the service breaks off within its response', async () => {
+    const answer = message('HTTP/1.1 200 OK', 'Content-Length: 9', 'abc')
     const { send, got, client, relay, reached, seen } = await converse({ answer })
     send(GET)
-    const service = await reached()
-    await expect.poll(got).toBe(answer)
-    service.resetAndDestroy()
-    expect(await closing(client)).toBe('ECONNRESET')
-    expect(got()).toBe(answer)
-    expect(await seen(1)).toMatchObject([{ broken: expect.stringContaining('broken the connection off') }])
-    expect(relay.failures).toEqual(['ECONNRESET true'])
+    await expect.poll(got).toBe(atHop(answer))
+    ;(await reached()).resetAndDestroy()
+    await closing(client)
+    const broken = expect.stringContaining('broken the connection off')
+    expect(await seen(1)).toMatchObject([{ broken, response: { body: { missing: broken } } }])
+    expect(relay.failures).toEqual([broken])
   })
 
   it.each([
@@ -184,63 +255,91 @@ describe('A connection', () => {
     const service = await reached()
     client.resetAndDestroy()
     await closing(service)
-    const broken = 'The client has closed the connection.'
+    const broken = 'The connection of the client has ended.'
     expect(await seen(1)).toMatchObject([{ response: undefined, broken }])
     expect(relay.failures).toEqual([])
   })
 
-  it('passes a response on that comes before the whole request, and the end of the connection after it', async () => {
-    const answer = message('HTTP/1.1 413 Too Large', 'Connection: close', 'Content-Length: 2', 'no')
-    const { send, got, client, reached, seen } = await converse({ answer })
-    send(HALF)
-    ;(await reached()).end()
-    await closing(client)
-    expect(got()).toBe(answer)
-    const [exchange] = await seen(1)
-    expect(exchange).toMatchObject({ broken: undefined, response: { status: 413 } })
-    expect(exchange?.request.body.missing).toBeDefined()
+  it('passes a response on that comes before the whole request, takes the rest, and goes on', async () => {
+    const answer = message('HTTP/1.1 413 Too Large', 'Content-Length: 2', 'no')
+    const relay = await relayTo((service) => service.once('data', () => service.end(answer)))
+    const client = await open(relay)
+    const got = collecting(client)
+    client.write(HALF)
+    await expect.poll(got).toBe(atHop(answer))
+    client.write('defghi')
+    client.write(GET)
+    await expect.poll(got).toBe(atHop(answer).repeat(2))
+    expect(relay.exchanges).toMatchObject([413, 413].map((status) => ({ broken: undefined, response: { status } })))
+    expect(relay.failures).toEqual([])
   })
 })
 
-const refused = (status: string, reason: string) =>
-  new RegExp(`^HTTP/1.1 ${status}[\\s\\S]*\r\n\r\ndmarc-understudy proxy: .*${reason}.*, so it was not passed on.\n$`)
+const said = (status: string, reason: string) =>
+  new RegExp(`^HTTP/1.1 ${status}[\\s\\S]*\r\n\r\ndmarc-understudy proxy: .*${reason}.*\n$`)
 
-describe('A request that is no valid HTTP/1.1 is answered by the proxy, and nothing of it reaches the service', () => {
+describe('A request that is malformed, or not for the service, is answered by the proxy', () => {
   it.each<[what: string, request: string, status: string, reason: string]>([
     ['a method that Node.js does not know', GET.replace('GET', 'BREW'), '400 Bad Request', 'Invalid method'],
     [
       'both framings',
-      message('POST /a HTTP/1.1', 'Content-Length: 1', 'Transfer-Encoding: chunked', 'a'),
-      '400 Bad Request',
-      'not valid HTTP/1.1',
+      message('POST /a HTTP/1.1', 'Host: localhost', 'Content-Length: 1', 'Transfer-Encoding: chunked', 'a'),
+      ...(['400 Bad Request', 'not valid HTTP/1.1'] as const),
+    ],
+    [
+      'both framings, the other way round',
+      message('POST /a HTTP/1.1', 'Host: localhost', 'Transfer-Encoding: chunked', 'Content-Length: 1', '0\r\n\r\n'),
+      ...(['400 Bad Request', 'not valid HTTP/1.1'] as const),
+    ],
+    [
+      'two lengths',
+      message('POST /a HTTP/1.1', 'Host: localhost', 'Content-Length: 1', 'Content-Length: 2', 'a'),
+      ...(['400 Bad Request', 'not valid HTTP/1.1'] as const),
+    ],
+    [
+      'a transfer coding that is not the last',
+      message('POST /a HTTP/1.1', 'Host: localhost', 'Transfer-Encoding: chunked, gzip', ''),
+      ...(['400 Bad Request', 'not valid HTTP/1.1'] as const),
     ],
     [
       'a header that is too large',
-      message('GET /a HTTP/1.1', `A: ${'a'.repeat(HEADER_LIMIT)}`, ''),
-      '431 Request Header',
+      GET.replace('\r\n', `\r\nA: ${'a'.repeat(HEADER_LIMIT)}\r\n`),
+      '431 Request',
       '128 KiB',
     ],
-    ['a tunnel', 'CONNECT a.example:443 HTTP/1.1\r\n\r\n', '501 Not Implemented', 'tunnel'],
+    ['a tunnel', 'CONNECT a.example:443 HTTP/1.1\r\nHost: a.example\r\n\r\n', '501 Not Implemented', 'tunnel'],
+    ['a foreign host', GET.replace('localhost', 'evil.example'), '421 Misdirected Request', '"evil.example"'],
+    ['two hosts', GET.replace('\r\n', '\r\nHost: localhost\r\n'), '400 Bad Request', 'more than one Host'],
   ])('%s', async (_, request, status, reason) => {
-    const { send, got, client, relay, received } = await converse()
+    const { send, got, services, relay } = await converse()
     send(request)
-    await closing(client)
-    expect(got()).toMatch(refused(status, reason))
-    expect([received(), relay.malformed.length, relay.told]).toEqual(['', 1, []])
+    await expect.poll(got).toMatch(said(status, reason))
+    expect(services).toHaveLength(0)
+    expect([relay.unpassed.length, relay.exchanges.length]).toEqual([1, 0])
   })
 
   it('in the middle of a body, when the service has a part of it', async () => {
-    const { send, got, client, relay, reached } = await converse()
-    send(message('POST /a HTTP/1.1', 'Transfer-Encoding: chunked', '1\r\na\r\n'))
+    const { send, got, client, relay, reached, seen } = await converse()
+    send(message('POST /a HTTP/1.1', 'Host: localhost', 'Transfer-Encoding: chunked', '1\r\na\r\n'))
     const service = await reached()
     send('zz\r\n')
     await Promise.all([closing(client), closing(service)])
-    expect(got()).toMatch(refused('400 Bad Request', 'chunk size'))
-    expect(relay.exchanges()).toMatchObject([{ response: undefined, broken: expect.stringContaining('not valid') }])
+    expect(got()).toMatch(said('400 Bad Request', 'chunk size'))
+    expect(await seen(1)).toMatchObject([{ response: undefined }])
+    expect(relay.unpassed).toHaveLength(1)
+  })
+
+  it('except that one behind a request without its response only ends the connection', async () => {
+    const { send, got, client, reached } = await converse()
+    send(GET)
+    await reached()
+    send('nonsense\r\n\r\n')
+    await closing(client)
+    expect(got()).toBe('')
   })
 })
 
-describe('A response that is no valid HTTP/1.1 is replaced by one of the proxy, if nothing of it was passed on', () => {
+describe('A response that is no valid HTTP/1.1 is replaced by 502', () => {
   it.each<[what: string, answer: string, reason: string]>([
     [
       'both framings',
@@ -248,16 +347,35 @@ describe('A response that is no valid HTTP/1.1 is replaced by one of the proxy, 
       'not valid HTTP/1.1',
     ],
     [
+      'another transfer coding',
+      message('HTTP/1.1 200 OK', 'Transfer-Encoding: gzip, chunked', '0\r\n\r\n'),
+      'transfer coding',
+    ],
+    ['a status beyond all', message('HTTP/1.1 099 No', 'Content-Length: 0', ''), 'not valid HTTP/1.1'],
+    [
       'another protocol',
       message('HTTP/1.1 101 Switching Protocols', 'Upgrade: x', 'Connection: upgrade', ''),
       'another protocol',
     ],
+    ['no HTTP at all', 'hello\r\n\r\n', 'not valid HTTP/1.1'],
   ])('%s', async (_, answer, reason) => {
-    const { send, got, client, relay } = await converse({ answer })
-    send(message('GET /a HTTP/1.1', 'Connection: upgrade', 'Upgrade: x', ''))
-    await closing(client)
-    expect(got()).toMatch(refused('502 Bad Gateway', reason))
-    expect(relay.malformed).toHaveLength(1)
-    expect(relay.exchanges()).toMatchObject([{ broken: expect.stringContaining(reason) }])
+    const { send, got, relay, seen } = await converse({ answer })
+    send(GET)
+    await expect.poll(got).toMatch(said('502 Bad Gateway', reason))
+    expect(relay.unpassed).toHaveLength(1)
+    expect(await seen(1)).toMatchObject([{ broken: expect.stringContaining(reason), response: undefined }])
   })
+})
+
+it('A stop closes what is idle at once, and tells what has no response', async () => {
+  const { send, client, relay, reached } = await converse()
+  const idle = await open(relay)
+  send(GET)
+  await reached()
+  const ended = once(idle, 'close')
+  const stopped = relay.relay.stop()
+  await ended
+  expect(client.closed).toBe(false)
+  await stopped
+  expect(relay.exchanges).toMatchObject([{ response: undefined, broken: 'The proxy has stopped.' }])
 })

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { BodyBudget, CollectedBody } from '../../src/exchanges/collected-body.ts'
-import type { ExchangeJudgement } from '../../src/proxy/judge.ts'
 import { targetAt } from '../../src/proxy/target.ts'
 import type { PassedExchange } from '../../src/proxy/traffic.ts'
-import { Witness, type WitnessOptions } from '../../src/proxy/witness.ts'
+import { type ExchangeJudgement, type TrafficJudge, WAITING_LIMIT, Witness } from '../../src/proxy/witness.ts'
 
 /** An exchange whose request has this id. */
 function passed(id: string, { method = 'GET', base = '/api/v1' } = {}): PassedExchange {
@@ -20,73 +19,77 @@ function passed(id: string, { method = 'GET', base = '/api/v1' } = {}): PassedEx
   }
 }
 
-/** A witness whose judge writes down what it is asked, and finds nothing. */
-function open(options: Partial<WitnessOptions> = {}) {
+/** A witness whose judge writes down what it is asked, and finds nothing; at some exchanges, it fails. */
+function open({ failsAt = [] }: { failsAt?: string[] } = {}) {
   const told: string[] = []
+  const recorded: string[] = []
   const noted: [id: string, judgement: ExchangeJudgement][] = []
+  const judge: TrafficJudge = {
+    judged: 0,
+    take({ id }) {
+      if (failsAt.includes(id)) throw new Error('a bug')
+      told.push(id)
+      Object.assign(judge, { judged: judge.judged + 1 })
+      return []
+    },
+    forget: () => void told.push('forget'),
+    conclude: () => ({ exchanges: 0, judged: 0, findings: [], counts: {}, observations: [], messages: {} }),
+  }
   const witness = new Witness({
     target: targetAt('http://service.example', '/api/v1'),
     basePath: '/api/v1',
-    judge: {
-      async take({ id }) {
-        await new Promise((resolve) => setImmediate(resolve))
-        told.push(id)
-        return { findings: [], isJudged: true }
-      },
-      forget: async () => void told.push('forget'),
-    },
+    judge,
+    record: ({ url }) => void recorded.push(url.replace(/.*\?/, '')),
     note: ({ exchange }, _, judgement) => void noted.push([exchange.id, judgement]),
     found: () => {},
     failed: () => {},
-    ...options,
   })
-  return { witness, told, noted }
+  return { witness, told, recorded, noted }
 }
 
-const never = () => new AbortController().signal
-
 describe('A witness', () => {
-  it('skips what comes while too many exchanges wait, and says so to the judge once', async () => {
-    // All of them are read before the first one is judged.
-    let isOpen = (): void => {}
-    const gate = new Promise<void>((resolve) => {
-      isOpen = resolve
-    })
-    const told: string[] = []
-    async function take({ id }: { id: string }) {
-      await gate
-      told.push(id)
-      return { findings: [], isJudged: true }
-    }
-    const { witness, noted } = open({
-      limits: { exchanges: 2 },
-      judge: { take, forget: async () => void told.push('forget') },
-    })
-    for (const id of ['0', '1', '2', '3', '4']) witness.exchange(passed(id))
-    await expect.poll(() => witness.sightings.skipped).toBe(2)
-    isOpen()
-    await witness.finish(never())
-    expect(told).toEqual(['0', '1', '2', 'forget'])
-    expect(noted.map(([id]) => id).toSorted()).toEqual(['0', '1', '2', '3', '4'])
+  it('leaves out what comes while too many wait, says so to the judge, and releases its memory', async () => {
+    const { witness, told, recorded } = open()
+    for (let id = 0; id < WAITING_LIMIT; id++) witness.take(passed(`${id}`))
+    const late = passed('late')
+    late.response?.body.add(Buffer.from('late'))
+    witness.take(late)
+    expect([late.response?.body.bytes.length, witness.waiting]).toEqual([0, WAITING_LIMIT])
+    await witness.idle()
+    witness.take(passed('last'))
+    await witness.idle()
+    expect([told.at(-1), told.filter((each) => each === 'forget').length]).toEqual(['last', 1])
+    expect([recorded.length, witness.sightings.skipped]).toEqual([WAITING_LIMIT + 1, 1])
   })
 
-  it('leaves what waits when the time is over, and counts and notes it', async () => {
-    const { witness, told, noted } = open()
-    for (const id of ['1', '2', '3']) witness.exchange(passed(id))
-    await witness.finish(AbortSignal.abort())
-    expect(told).toEqual([])
+  it('records what waits when the time is over, and counts and notes it', async () => {
+    const { witness, told, recorded, noted } = open()
+    for (const id of ['1', '2', '3']) witness.take(passed(id))
+    witness.hurry()
+    await witness.idle()
+    expect([told, recorded]).toEqual([[], ['1', '2', '3']])
     expect([witness.sightings.left, witness.waiting, noted.length]).toEqual([3, 0, 3])
+  })
+
+  it('goes on when the judge fails, which then knows that something is missing', async () => {
+    const { witness, told, recorded, noted } = open({ failsAt: ['2'] })
+    for (const id of ['1', '2', '3']) witness.take(passed(id))
+    await witness.idle()
+    expect([told, recorded]).toEqual([
+      ['1', 'forget', '3'],
+      ['1', '2', '3'],
+    ])
+    expect([witness.sightings.failures, noted.map(([, { isJudged }]) => isJudged)]).toEqual([1, [true, false, true]])
   })
 
   it('does not judge other paths, but knows that they may change something', async () => {
     const { witness, told, noted } = open()
-    witness.exchange(passed('1', { base: '/other' }))
-    witness.exchange(passed('2', { base: '/other', method: 'POST' }))
-    await witness.finish(never())
-    expect([told, witness.sightings.foreign, noted.map(([, { isJudged }]) => isJudged)]).toEqual([
-      ['forget'],
-      2,
-      [false, false],
-    ])
+    witness.take(passed('1', { base: '/other' }))
+    witness.take(passed('2'))
+    witness.take(passed('3', { base: '/other', method: 'POST' }))
+    witness.take(passed('4'))
+    await witness.idle()
+    expect([told, witness.sightings.foreign]).toEqual([['2', 'forget', '4'], 2])
+    expect(noted.map(([, { isJudged }]) => isJudged)).toEqual([false, true, false, true])
   })
 })

@@ -1,6 +1,7 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../src/ground/json.ts'
+import { LABELS } from '../../src/judge/finding.ts'
 import { REPORT_NAMES, type ReportName, validatorOf } from '../support/report-schema.ts'
 
 const COUNTS = { points: 4, runs: 30, tiers: [{ tier: 1, of: 2, tried: 2 }], tolerated: 20 }
@@ -16,6 +17,11 @@ describe('docs/schemas', () => {
   it('has a file for each JSON report, and no other', () => {
     const files = readdirSync(new URL('../../docs/schemas', import.meta.url))
     expect(files.toSorted()).toEqual(REPORT_NAMES.map((name) => `${name}.json`).toSorted())
+  })
+
+  it.each(['check', 'evidence'])('names the labels of findings in %s', (name) => {
+    const text = readFileSync(new URL(`../../docs/schemas/${name}.json`, import.meta.url), 'utf8')
+    expect(JSON.parse(text).properties.findings.items.properties.label.enum).toEqual(LABELS)
   })
 
   it.each(REPORT_NAMES)('knows each field of %s', (name) => {

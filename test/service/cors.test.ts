@@ -110,7 +110,7 @@ describe('With CORS for any origin', () => {
     expect(await service.explain()).toMatchObject({
       summary: 'A browser asked what pages of another origin may send. That needs no key and costs no quota.',
       documented: false,
-      assumptions: [{ id: 'cors' }],
+      assumptions: [],
       correction: null,
     })
   })

@@ -1,13 +1,11 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import { countAnonymousIds } from '../../src/http/anonymous-ids.ts'
 import { createMalformedReply } from '../../src/http/engine/malformed.ts'
 import { SILENT } from '../../src/http/log.ts'
 import { createMalformedRefusal } from '../../src/http/malformed-response.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
-import { contractWith } from '../support/alternatives.ts'
 import { failingStore } from '../support/failing-store.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { readResponses } from '../support/wire.ts'
@@ -51,18 +49,12 @@ function withLostStore(): ServerOptions {
 }
 
 describe('what cannot be answered as a request of an operation is answered', () => {
-  it.each<[what: string, answer: string, by: string, ask: typeof lost, options?: () => ServerOptions]>([
-    ['nonsense', 'nothing', 'not-http-1', nonsense],
-    ['a large header', 'nothing', 'not-http-1', largeHeader],
-    ['a large header', '400 request_too_large', 'status-large-header-1', largeHeader],
-    ['a large header', '413 request_too_large', 'status-large-header-2', largeHeader],
-    ['a large header', '431 invalid_request_body', 'status-large-header-3', largeHeader],
-    ['a slow request', '408 invalid_request_body', 'as chosen', slow],
-    ['a slow request', '400 invalid_request_body', 'status-timeout-1', slow],
-    ['a change that is lost', '503 internal_error', 'internal-error-1', lost, withLostStore],
-    ['a change that is lost', '502 internal_error', 'internal-error-2', lost, withLostStore],
-  ])('%s: %s, %s', async (_, answer, by, ask, options = () => ({})) => {
-    const contract = await contractWith(...(by === 'as chosen' ? [] : [by]))
-    expect(await ask(await startService(options(), OPERATIONS, { contract }))).toBe(answer)
+  it.each<[what: string, answer: string, ask: typeof lost, options?: () => ServerOptions]>([
+    ['nonsense', '400 invalid_request_body', nonsense],
+    ['a large header', '431 request_too_large', largeHeader],
+    ['a slow request', '408 invalid_request_body', slow],
+    ['a change that is lost', '500 internal_error', lost, withLostStore],
+  ])('%s: %s', async (_, answer, ask, options = () => ({})) => {
+    expect(await ask(await startService(options()))).toBe(answer)
   })
 })

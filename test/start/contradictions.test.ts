@@ -12,7 +12,6 @@ const setting = (name: string, value: unknown) => ({ target: `$['x-settings']['$
 const schema = (name: string, update: Json) => ({ target: `$.components.schemas.${name}`, update })
 const overlayOf = (action: object) => writeOverlay(temporaryFolder(), [action])
 const named = (...names: string[]): Fixture => ({ groups: names.map((name) => ({ name })) })
-const TWO: Fixture = { domains: ['a.example', 'b.example'] }
 const COUNT = '$.components.schemas.DmarcRecord.properties.count'
 
 interface Case {
@@ -36,11 +35,6 @@ function inTwoGroups(value: string): Case {
 }
 
 const CASES: Readonly<Record<string, Case>> = {
-  'more domains than the cap': {
-    action: setting('domain-cap', 1),
-    fixture: TWO,
-    says: '/domains: There are 2 domains (setting domain-cap: 1).',
-  },
   'a domain in two groups': inTwoGroups('refused'),
   'a name that is too long for the schema': {
     action: schema('DomainGroupName', { maxLength: 5 }),
@@ -71,10 +65,9 @@ describe('an overlay that contradicts the fixture', () => {
   it('stops the start also where the account that everybody has was kept', async () => {
     const data = temporaryFolder()
     await (await startUnderstudy({ fixture: 'empty', data })).stop()
-    const overlays = [overlayOf(setting('domain-cap', 1))]
-    expect(await startError({ data, fixture: TWO, overlays })).toBe(
-      'FixtureError: fixture#/domains: There are 2 domains (setting domain-cap: 1).',
-    )
+    const { action, fixture, says } = inTwoGroups('refused')
+    const overlays = [overlayOf(action)]
+    expect(await startError({ data, fixture, overlays })).toBe(`FixtureError: fixture#${says}`)
     expect(await startError({ data, fixture: { domains: ['no host'] } })).toBe(
       'FixtureError: fixture#/domains/0: "no host" is not a valid hostname.',
     )

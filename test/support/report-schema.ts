@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 
 /** The JSON reports that have a schema in `docs/schemas`. */
 export const REPORT_NAMES = [
-  ...(['run', 'check', 'verify', 'evidence', 'baseline', 'calibration', 'risks'] as const),
+  ...(['run', 'check', 'verify', 'evidence', 'baseline', 'calibration'] as const),
   ...(['dependencies', 'explore', 'explore-beside'] as const),
 ]
 export type ReportName = (typeof REPORT_NAMES)[number]

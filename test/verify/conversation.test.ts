@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
+import { systemClock } from '../../src/ground/clock.ts'
 import { RequestBudget } from '../../src/verify/budget.ts'
 import { ConnectionError, type WireRequest, type WireResponse } from '../../src/verify/client.ts'
 import { Conversation } from '../../src/verify/conversation.ts'
@@ -44,7 +45,12 @@ function converse(replies: readonly Reply[]) {
         return reply
       },
     },
-    ...{ contract: choices.contract, budget: new RequestBudget(choices.contract, () => 0), holdings },
+    ...{
+      contract: choices.contract,
+      budget: new RequestBudget(choices.contract, () => 0, systemClock),
+      clock: systemClock,
+      holdings,
+    },
     ...{ ledger: NO_LEDGER, writes: true, apiKey: 'a-key-of-the-account' },
     pause: async (milliseconds) => void pauses.push(milliseconds),
   })
@@ -77,7 +83,7 @@ describe('a read of verify', () => {
     const { conversation, pauses } = converse([answer(own), old, answer(own), answer(own), answer(own)])
     await conversation.ask(ADD)
     expect(await conversation.ask(DOMAINS)).toMatchObject({ data: own })
-    expect(conversation.exchanges).toHaveLength(2)
+    expect(conversation.exchanges.map(({ exchange }) => exchange.response?.status)).toEqual([200, 200])
     await conversation.ask(ADD)
     expect(pauses).toHaveLength(1)
     await conversation.ask(DOMAINS)
@@ -101,6 +107,13 @@ describe('a write of verify', () => {
     expect(sent).toHaveLength(1)
     expect(holdings.unknown).toBe(1)
     expect(conversation.troubles).toEqual([expect.stringContaining('may have been done')])
+  })
+
+  it('has got its answer if it is refused, also with a page', async () => {
+    expect(await converse([page(400)]).conversation.ask(ADD)).toMatchObject({
+      isLost: false,
+      response: { status: 400 },
+    })
   })
 
   it('has got its answer if the service itself says that it failed', async () => {

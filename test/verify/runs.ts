@@ -1,20 +1,17 @@
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
-import type { Choices } from '../../src/contract/choices.ts'
-import { NOTHING_FOUND } from '../../src/proxy/judge.ts'
+import { Judge } from '../../src/judge/judge.ts'
 import { Client, type WireRequest, type WireResponse } from '../../src/verify/client.ts'
+import type { RunJudge } from '../../src/verify/conversation.ts'
 import { Holdings, markOf } from '../../src/verify/holdings.ts'
 import { digestOf, Ledger } from '../../src/verify/ledger.ts'
-import { type VerifyOptions, verify } from '../../src/verify/verification.ts'
+import { planProbes } from '../../src/verify/plan.ts'
+import { type VerifyOptions, verify } from '../../src/verify/run.ts'
 import { choices } from '../support/choices.ts'
-import { API_KEY, type TestService } from '../support/service.ts'
+import { API_KEY, START, type TestService } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const RUN = 'testrun1'
-
-const MEANT = ['underscores', 'quota-window']
-/** A handful of alternatives: what a run asks for does not depend on them, and to rehearse all takes long. */
-export const few: Choices = { ...choices, alternatives: choices.alternatives.filter(({ id }) => MEANT.includes(id)) }
+const MARK = markOf(RUN)
 
 type Target = Pick<TestService, 'baseUrl' | 'advance'>
 
@@ -23,31 +20,34 @@ type Send = (request: WireRequest) => Promise<WireResponse>
 export type Way = (request: WireRequest, send: Send) => Promise<WireResponse>
 
 interface RunOptions extends Partial<VerifyOptions> {
-  run?: string
   way?: Way
+  soleWriter?: boolean
+  exhaust?: boolean
+}
+
+/** A judge of a run, as the command makes it. */
+function beginJudge(isSoleWriter = false): Promise<RunJudge> {
+  const isOwnName = (name: string) => name.toLowerCase().includes(MARK)
+  return Judge.begin({ choices, isOwnName, isSoleWriter })
 }
 
 /** A run against a service, which waits by moving the clock of the service. */
 export function prepareRun(service: Target, given: RunOptions = {}) {
-  const { run = RUN, way = (request, send) => send(request), ...more } = given
+  const { way = (request, send) => send(request), soleWriter = false, exhaust = false, ...more } = given
+  const { writes = true } = more
   const ledgerPath = join(temporaryFolder(), 'ledger.json')
   const { baseUrl } = service
-  const writes = more.writes ?? true
-  const ledger =
-    more.ledger ??
-    Ledger.create(ledgerPath, { run, target: baseUrl, digest: digestOf(baseUrl, API_KEY), suffix: 'example', writes })
   const client = new Client(new URL(baseUrl), 5_000)
-  onTestFinished(() => client.close())
   let slept = 0
   const options: VerifyOptions = {
-    choices: few,
+    contract: choices.contract,
     client: { send: (request) => way(request, (passed) => client.send(passed)) },
     apiKey: API_KEY,
-    holdings: new Holdings(markOf(run)),
+    holdings: new Holdings(MARK),
+    ledger: more.ledger ?? new Ledger(ledgerPath, { run: RUN, target: baseUrl, digest: digestOf(baseUrl, API_KEY) }),
     suffix: 'example',
     writes,
-    exhaust: false,
-    soleWriter: false,
+    plan: planProbes({ writes, exhaust }),
     reserve: () => 0,
     waits: false,
     // For a service, too, no time passes but this.
@@ -55,11 +55,11 @@ export function prepareRun(service: Target, given: RunOptions = {}) {
       slept += milliseconds
       service.advance(milliseconds)
     },
-    now: () => slept,
+    clock: () => START + slept,
     signal: new AbortController().signal,
     onProgress: () => {},
+    beginJudge: () => beginJudge(soleWriter),
     ...more,
-    ledger,
   }
   return { ledgerPath, result: () => verify(options) }
 }
@@ -71,10 +71,10 @@ export async function inventoryOf(service: Pick<TestService, 'store'>): Promise<
 }
 
 /** For tests of what is asked and found out: to write a ledger takes as long as to ask and to judge. */
-export const NO_LEDGER: VerifyOptions['ledger'] = { write: () => {}, keep: () => {} }
+export const NO_LEDGER: VerifyOptions['ledger'] = { write: () => {} }
 
 /** For tests of what is sent, to which it does not matter what is found out. */
-export const NO_JUDGE: NonNullable<VerifyOptions['judge']> = {
-  take: async () => [],
-  conclude: () => NOTHING_FOUND,
-}
+export const NO_JUDGE: VerifyOptions['beginJudge'] = async () => ({
+  take: () => [],
+  conclude: () => ({ exchanges: 0, judged: 0, findings: [], counts: {}, observations: [], messages: {} }),
+})

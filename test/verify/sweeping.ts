@@ -1,12 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect } from 'vitest'
 import type { AccountState } from '../../src/domain/account.ts'
+import { systemClock } from '../../src/ground/clock.ts'
 import { Client } from '../../src/verify/client.ts'
 import { Holdings } from '../../src/verify/holdings.ts'
-import { Ledger } from '../../src/verify/ledger.ts'
-import { sweep } from '../../src/verify/verification.ts'
+import { readLedger } from '../../src/verify/ledger.ts'
+import { sweep } from '../../src/verify/run.ts'
+import { choices } from '../support/choices.ts'
 import { API_KEY, startService, type TestService } from '../support/service.ts'
-import { few, inventoryOf, NO_JUDGE, prepareRun, type Way } from './runs.ts'
+import { inventoryOf, NO_JUDGE, prepareRun, type Way } from './runs.ts'
 
 /** What is not the run's: a demo account has domains, groups with members, and domains that features use. */
 export const FOREIGN = { fixture: 'demo', enforceQuotas: false }
@@ -36,28 +38,25 @@ export function killedAt(number: number): Way {
 
 /** A run that is killed in the middle, when it has domains and groups of its own. */
 export async function killRun(service: TestService): Promise<string> {
-  const run = prepareRun(service, { waits: true, judge: NO_JUDGE, way: killedAt(60) })
+  const run = prepareRun(service, { waits: true, beginJudge: NO_JUDGE, way: killedAt(60) })
   await expect(run.result()).rejects.toThrow(Killed)
   return run.ledgerPath
 }
 
 /** Sweeps after a run; `way` may end the sweep at a request of it. */
 export async function sweepAfter(service: TestService, path: string, way: Way = (request, send) => send(request)) {
-  const { ledger, content } = Ledger.continue(path)
   const client = new Client(new URL(service.baseUrl), 5_000)
   return sweep({
     client: { send: (request) => way(request, (passed) => client.send(passed)) },
-    contract: few.contract,
+    contract: choices.contract,
+    clock: systemClock,
     apiKey: API_KEY,
-    ledger,
-    holdings: Holdings.of(content),
+    ledger: { write: () => {} },
+    holdings: Holdings.of(await readLedger(path)),
     reserve: () => 0,
     waits: true,
     sleep: async (milliseconds) => service.advance(milliseconds),
     signal: new AbortController().signal,
-  }).finally(() => {
-    client.close()
-    ledger.close()
   })
 }
 
@@ -73,7 +72,7 @@ export async function expectUndone(count: number): Promise<void> {
   const moments: Moment[] = []
   const run = prepareRun(service, {
     waits: true,
-    judge: NO_JUDGE,
+    beginJudge: NO_JUDGE,
     async way(request, send) {
       // What a SIGKILL leaves behind is the ledger and the account, as they are at this moment.
       moments.push(await momentOf(service, run.ledgerPath))
@@ -83,7 +82,7 @@ export async function expectUndone(count: number): Promise<void> {
     },
   })
   await run.result()
-  expect(moments.length).toBeGreaterThan(200)
+  expect(moments.length).toBeGreaterThan(150)
   const step = Math.ceil(moments.length / count)
   for (let index = 0; index < moments.length; index += step) {
     await restore(service, run.ledgerPath, moments[index] as Moment)

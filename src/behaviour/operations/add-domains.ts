@@ -20,17 +20,16 @@ export const addDomains: OperationBehaviour = {
     })
   },
   shows: (data) => ({ added: textsIn(data, 'domains') }),
-  brokenRule: () => 'count-of-added',
   fields: {
     domains: {
-      make: (account, size = fewest(account)) => account.addable(size),
+      make: (account, size = fewest(account)) => account.unmonitored(size),
       because: 'a domain is needed that is not monitored yet',
     },
   },
-  accepted: [(account) => ({ body: { domains: account.addable(fewest(account)) } })],
+  accepted: [(account) => ({ body: { domains: account.unmonitored(fewest(account)) } })],
   refused: [
     (account) => {
-      const domains = account.addable(fewest(account) - 1) ?? []
+      const domains = account.unmonitored(fewest(account) - 1)
       return { body: { domains: [...domains, ...domains.slice(0, 1)] } }
     },
     (account) => ({ body: { domains: account.monitored(fewest(account)) } }),

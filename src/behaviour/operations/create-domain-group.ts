@@ -15,30 +15,24 @@ export const createDomainGroup: OperationBehaviour = {
     return accept(decision.state, { data: { group: presentGroup(decision.value, decision.state, contract.settings) } })
   },
   shows: (data) => ({ group: groupIn(data), isNew: true }),
-  brokenRule: ({ misplaced }) => (misplaced.length === 0 ? undefined : 'members-in-the-same-call'),
   fields: { name: NAME, domains: MEMBERS },
   accepted: [
     (account) => {
-      account.makeRoomForGroup()
       return { body: { name: account.freshName() } }
     },
     (account) => {
-      account.makeRoomForGroup()
       return { body: { name: account.freshName(), domains: account.members() } }
     },
   ],
   refused: [
     (account) => {
-      account.makeRoomForGroup()
       return { body: { name: account.freshName(), domains: account.unmonitored() } }
     },
     (account) => {
       const { name } = account.group()
-      account.makeRoomForGroup()
       return { body: { name } }
     },
     (account) => {
-      account.makeRoomForGroup()
       const [domain] = account.monitored()
       return { body: { name: account.freshName(), domains: [domain, domain] } }
     },

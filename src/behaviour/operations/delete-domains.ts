@@ -18,10 +18,9 @@ export const deleteDomains: OperationBehaviour = {
     })
   },
   shows: (data) => ({ removed: textsIn(data, 'domains') }),
-  brokenRule: () => 'deleted-domains-answered',
   fields: {
     domains: {
-      make: (account, size = fewest(account)) => (account.canMonitor(size) ? account.removable(size) : undefined),
+      make: (account, size = fewest(account)) => account.removable(size),
       because: 'the request names none that can be removed, so one is added first, and no other domain is lost',
       removes: true,
     },

@@ -32,7 +32,6 @@ export const listDomainGroups: OperationBehaviour = {
     if (!isObject(data) || !('groups' in data)) return { group: groupIn(data) }
     return { lists: 'groups', groups: itemsOf(data['groups'], readGroup) }
   },
-  brokenRule: ({ shown, ids }) => (shown.group?.id === ids[0] ? undefined : 'one-group-by-id'),
   accepted: [() => ({}), (account) => ({ query: { id: account.group().id } })],
   refused: [(account) => ({ query: { id: account.unknownGroupId() } })],
 }

@@ -24,13 +24,8 @@ export const OPERATIONS = {
 /** The operationId of an operation of the service. */
 export type OperationId = keyof typeof OPERATIONS
 
-/** The behaviour of an operation of the service; `undefined` for any other id. */
-export function findBehaviour(operationId: string | undefined): OperationBehaviour | undefined {
-  const behaviours: Readonly<Record<string, OperationBehaviour>> = OPERATIONS
-  return operationId === undefined ? undefined : behaviours[operationId]
-}
-
 /** What the data of a success of an operation shows; nothing if there is no such operation. */
 export function shownBy(operationId: string | undefined, data: unknown): ShownData {
-  return findBehaviour(operationId)?.shows?.(data) ?? {}
+  const behaviours: Readonly<Record<string, OperationBehaviour>> = OPERATIONS
+  return (operationId === undefined ? undefined : behaviours[operationId]?.shows?.(data)) ?? {}
 }

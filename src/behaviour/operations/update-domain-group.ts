@@ -21,14 +21,6 @@ export const updateDomainGroup: OperationBehaviour = {
   },
   // The specification does not show the form of this response.
   shows: (data) => ({ group: groupIn(data) ?? readGroup(data) }),
-  brokenRule({ misplaced, former, sent }) {
-    if (misplaced.length === 0) return undefined
-    if (sent('domains') !== undefined) return 'domains-replace-members'
-    const [added, removed] = [sent('add_domains'), sent('remove_domains')]
-    if (misplaced.some((name) => added?.has(name) && removed?.has(name))) return 'additions-before-removals'
-    const isLost = misplaced.some((name) => former.has(name) && !added?.has(name) && !removed?.has(name))
-    return isLost && added !== undefined && added.size > 0 ? 'additions-keep-members' : undefined
-  },
   fields: {
     name: NAME,
     domains: {

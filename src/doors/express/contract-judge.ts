@@ -1,13 +1,9 @@
 import { conform } from '../../behaviour/conformity.ts'
-import { Permitted } from '../../choices/permitted.ts'
-import { type ArrivedRequest, createLawfulCheck } from '../../conformance/lawful-exchange.ts'
-import { judgeSingle } from '../../conformance/single-exchange.ts'
-import type { Operation } from '../../contract/api.ts'
-import { type Choices, readChoices } from '../../contract/choices.ts'
-import type { Contract } from '../../contract/contract.ts'
+import { type Contract, loadContract } from '../../contract/contract.ts'
 import { readOverlays } from '../../contract/overlay.ts'
+import { readWidest } from '../../contract/widest.ts'
 import { type Problems, refuse } from '../../domain/errors.ts'
-import type { Exchange, SeenRequest, SeenResponse } from '../../exchanges/exchange.ts'
+import type { Exchange, SeenBody, SeenRequest, SeenResponse } from '../../exchanges/exchange.ts'
 import { formOf } from '../../exchanges/key-form.ts'
 import { Keys, readFields } from '../../exchanges/keys.ts'
 import { createReader } from '../../exchanges/reading.ts'
@@ -16,20 +12,23 @@ import { nameInstance } from '../../ground/secrets.ts'
 import { createBodyReader } from '../../http/body.ts'
 import { contentOf } from '../../http/content.ts'
 import { writeDate } from '../../http/date.ts'
-import type { Response } from '../../http/delivery.ts'
+import { RESPONSE_TYPE, type Response } from '../../http/delivery.ts'
 import { errorEnvelope } from '../../http/envelope.ts'
 import { Replier } from '../../http/reply.ts'
 import { requestIdOf } from '../../http/request-id.ts'
 import { createRouter } from '../../http/router.ts'
-import { createQueryReader, splitTarget } from '../../http/target.ts'
+import { readQuery, splitTarget } from '../../http/target.ts'
 import { redactKeys } from '../../journal/redaction/key-shapes.ts'
+import { judgeSingle, operationOf } from '../../judge/contract-check.ts'
 import { isFailure, type JudgedDifference, partyOf } from '../../judge/finding.ts'
 import type { ContractViolation } from './contract-report.ts'
 
-/** A request, and what the quick check has told of it. */
-export interface JudgedRequest extends ArrivedRequest {
-  /** The operation of a request that certainly keeps the contract. */
-  lawful: Operation | undefined
+/** A request as it was received, with its key. In `rawHeaders`, names and values alternate. */
+export interface ArrivedRequest {
+  method: string
+  target: string
+  rawHeaders: readonly string[]
+  body: SeenBody
 }
 
 export interface ExchangeVerdict {
@@ -46,21 +45,13 @@ export type ContractJudge = Awaited<ReturnType<typeof openContractJudge>>
 
 /** Compiles the contract with the overlays in these files. @throws ContractError */
 export async function openContractJudge(overlays: readonly string[]) {
-  const choices: Choices = await readChoices(await readOverlays(overlays))
-  const permitted = await Permitted.read(choices)
-  const { contract } = choices
+  const contract = await loadContract({ overlays: await readOverlays(overlays) })
+  const widest = await readWidest(contract)
   const read = createReader(contract)
-  const { operationOf, isSuccess } = createLawfulCheck(permitted)
   const refusalOf = createRefusals(contract)
   const replies = createReplies(contract)
 
-  function judge(received: JudgedRequest, response: SeenResponse): ExchangeVerdict {
-    const { lawful } = received
-    if (lawful !== undefined && isSuccess(lawful, response)) return lawful.readsBody ? LAWFUL_WITH_BODY : LAWFUL
-    return judgeWhole(received, response)
-  }
-
-  function judgeWhole(received: ArrivedRequest, response: SeenResponse): ExchangeVerdict {
+  function judge(received: ArrivedRequest, response: SeenResponse): ExchangeVerdict {
     const { request, fields, keys } = seenRequest(received)
     const requestId = response.headers['x-request-id']
     const exchange: Exchange = { id: requestId ?? '', at: 0, until: 0, overlaps: false, request, response }
@@ -68,8 +59,8 @@ export async function openContractJudge(overlays: readonly string[]) {
     if (seen === undefined) throw new Error('An exchange with a response can be read.')
     // Nobody stands between the application and its answer.
     const reading = seen.failed === 'gateway' ? { ...seen, failed: 'service' as const } : seen
-    const operation = permitted.operationOf(request.method, reading.path)
-    const findings = judgeSingle(reading, permitted)
+    const operation = operationOf(reading, widest)
+    const findings = judgeSingle(reading, widest)
     const failures = findings.filter(isFailure)
     const redact = failures.length === 0 ? undefined : keys.redactorFor({ target: request.target, fields })
     const describe = ({ request_id: _, label: __, ...finding }: JudgedDifference): ContractViolation => ({
@@ -91,26 +82,19 @@ export async function openContractJudge(overlays: readonly string[]) {
 
   /** What the stand-in would answer to a request that breaks the contract; `undefined` if it keeps it. */
   function refuseRequest(
-    received: JudgedRequest,
+    received: ArrivedRequest,
   ): { response: Response; violations: readonly ContractViolation[] } | undefined {
-    if (received.lawful !== undefined) return undefined
     const refusal = refusalOf(seenRequest(received).request)
     if (refusal === undefined) return undefined
     const response = replies.refuse(refusal)
-    const violations = judgeWhole(received, seenOf(response)).violations.filter(({ part }) => part === 'request')
+    const violations = judge(received, seenOf(response)).violations.filter(({ part }) => part === 'request')
     // Another choice of the specification may permit it.
     return violations.length === 0 ? undefined : { response, violations }
   }
 
-  const bodyLimit = Math.max(...permitted.contracts.map(({ settings }) => settings.bodyLimit))
-  return {
-    ...{ contract, bodyLimit, judge, refuseRequest, fail: replies.fail, isRequestId: replies.isRequestId },
-    receive: (request: ArrivedRequest): JudgedRequest => ({ ...request, lawful: operationOf(request) }),
-  }
+  const { bodyLimit } = contract.settings
+  return { contract, bodyLimit, judge, refuseRequest, fail: replies.fail, isRequestId: replies.isRequestId }
 }
-
-const LAWFUL: ExchangeVerdict = { violations: [], otherChoices: [], readsBody: false, isFailure: false }
-const LAWFUL_WITH_BODY: ExchangeVerdict = { ...LAWFUL, readsBody: true }
 
 /** A request as the whole judgement sees it, with its header fields as they were sent. */
 function seenRequest({ method, target, rawHeaders, body }: ArrivedRequest) {
@@ -130,7 +114,6 @@ type ContractRefusal = { problems: Problems<string>; operation?: Contract['opera
 function createRefusals(contract: Contract): (request: SeenRequest) => ContractRefusal | undefined {
   const { settings, catalogue } = contract
   const findRoute = createRouter(contract, settings)
-  const readQuery = createQueryReader(settings)
   const bodies = createBodyReader(settings)
 
   return function refusalOf({ method, target, headers, credentials, body }) {
@@ -153,14 +136,13 @@ function createRefusals(contract: Contract): (request: SeenRequest) => ContractR
 /** Creates the functions that write the responses of the middleware itself. */
 function createReplies(contract: Contract) {
   const replier = new Replier(contract, 'off')
-  const { responseType } = contract.settings
   const source = nameInstance()
   let ordinal = 0
 
   function write(status: number, body: Response['body'], more: readonly string[]): Response {
     const id = requestIdOf(source, ++ordinal, contract.requestIds)
     const date = writeDate(systemClock())
-    const usual = ['Content-Length', body.size, 'Content-Type', responseType, 'Date', date, 'X-Request-Id', id]
+    const usual = ['Content-Length', body.size, 'Content-Type', RESPONSE_TYPE, 'Date', date, 'X-Request-Id', id]
     return { status, headers: [...usual, ...more], body, transmission: undefined }
   }
 

@@ -1,9 +1,8 @@
 import type { ServerResponse } from 'node:http'
-import type { ArrivedRequest } from '../../conformance/lawful-exchange.ts'
 import { BodyBudget } from '../../exchanges/collected-body.ts'
 import type { SeenBody, SeenResponse } from '../../exchanges/exchange.ts'
 import type { Response } from '../../http/delivery.ts'
-import { type ContractJudge, type ExchangeVerdict, type JudgedRequest, openContractJudge } from './contract-judge.ts'
+import { type ArrivedRequest, type ContractJudge, type ExchangeVerdict, openContractJudge } from './contract-judge.ts'
 import type { ContractRecord } from './contract-report.ts'
 import { type MountedRequest, targetBelow } from './mount.ts'
 import { fixed, readAhead, type WatchedBody, watchBody } from './request-body.ts'
@@ -64,9 +63,8 @@ export class ExchangeChecker {
         this.#miss('request', LEFT_EARLY)
         return
       }
-      const judged = this.#try(() => this.#judge.receive(receivedOf(request, target, body)))
-      if (judged !== undefined && this.#isRefused(request, response, judged)) return
-      this.#follow(request, response, target, fixed(body), judged)
+      if (this.#isRefused(request, response, receivedOf(request, target, body))) return
+      this.#follow(request, response, target, fixed(body))
       next()
     }
     const body = readAhead(request, bodyLimit)
@@ -75,22 +73,13 @@ export class ExchangeChecker {
   }
 
   /** Judges the response when it is there. */
-  #follow(
-    request: MountedRequest,
-    response: ServerResponse,
-    target: string,
-    sent: WatchedBody,
-    judged?: JudgedRequest | undefined,
-  ): void {
+  #follow(request: MountedRequest, response: ServerResponse, target: string, sent: WatchedBody): void {
     const bodiless = request.method === 'HEAD'
     const judge = (answer: SeenResponse): ExchangeVerdict | undefined => {
       this.#record.open--
       const body = sent.seen()
       sent.release()
-      const verdict = this.#try(() => {
-        const received = judged ?? this.#judge.receive(receivedOf(request, target, body))
-        return this.#judge.judge(received, answer)
-      })
+      const verdict = this.#try(() => this.#judge.judge(receivedOf(request, target, body), answer))
       if (verdict === undefined) return undefined
       for (const violation of verdict.violations) this.#record.tell(violation)
       for (const id of verdict.otherChoices) this.#record.noteChoice(id)
@@ -115,8 +104,8 @@ export class ExchangeChecker {
     return withRequestId(this.#judge.fail(), headers['x-request-id'], this.#judge)
   }
 
-  #isRefused(request: MountedRequest, response: ServerResponse, judged: JudgedRequest): boolean {
-    const refused = this.#try(() => this.#judge.refuseRequest(judged))
+  #isRefused(request: MountedRequest, response: ServerResponse, received: ArrivedRequest): boolean {
+    const refused = this.#try(() => this.#judge.refuseRequest(received))
     if (refused === undefined) return false
     this.#record.open--
     for (const violation of refused.violations) this.#record.tell(violation)

@@ -1,9 +1,8 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { BODY_LIMIT, type BodyBudget, CollectedBody } from '../../exchanges/collected-body.ts'
-import { undoCoding } from '../../exchanges/content-coding.ts'
+import { decodeBody } from '../../exchanges/content-coding.ts'
 import type { SeenBody, SeenHeaders, SeenResponse } from '../../exchanges/exchange.ts'
 import { readFields } from '../../exchanges/keys.ts'
-import { readJson } from '../../ground/json.ts'
 
 /** Receives what becomes of a response. Exactly one method is called, once. */
 export interface ResponseListener {
@@ -19,8 +18,6 @@ type Given = OutgoingHttpHeaders | readonly unknown[] | undefined
 export const NO_BYTES = Buffer.alloc(0)
 const NOTHING: SeenBody = { isKnown: true, bytes: NO_BYTES }
 const NO_PAIRS: readonly [string, string][] = []
-/** In bytes, how long a body may be without its content coding. */
-const DECODED = 16 << 20
 
 /**
  * The content of a response: what the application has written so far, and the header that it has given. `bodiless` is
@@ -76,7 +73,7 @@ export class ResponseContent {
     const body: SeenBody = isBodiless
       ? NOTHING
       : reason === undefined
-        ? withoutCoding(bytes, headers['content-encoding'])
+        ? decodeBody(bytes, headers['content-encoding'])
         : { isKnown: false, reason }
     return { status, headers, body }
   }
@@ -113,24 +110,6 @@ function givenPairs(given: Given): readonly [string, string][] {
   if (!Array.isArray(given)) return Object.entries(given).flatMap(([name, value]) => pairsOf(name, value))
   if (Array.isArray(given[0])) return given.flatMap(([name, value]) => pairsOf(`${name}`, value))
   return given.flatMap((name, index) => (index % 2 === 0 ? pairsOf(`${name}`, given[index + 1]) : []))
-}
-
-/**
- * A body without its content coding. A middleware that was mounted before this one codes the body afterwards, so its
- * header may already name a coding that the body does not have.
- */
-function withoutCoding(bytes: Buffer, field: string | undefined): SeenBody {
-  if (field === undefined) return { isKnown: true, bytes }
-  const codings = field.split(',').map((coding) => coding.trim().toLowerCase())
-  const coded = codings.filter((coding) => coding !== '' && coding !== 'identity')
-  if (coded.length === 0 || bytes.length === 0) return { isKnown: true, bytes }
-  let decoded: Buffer | undefined = bytes
-  for (const coding of coded.toReversed()) decoded = decoded && undoCoding(decoded, coding, DECODED)
-  const name = `The body of the response has the content coding ${coded.join(', ')}`
-  if (decoded === undefined)
-    return { isKnown: false, reason: `${name}, and is longer than ${DECODED >> 20} MiB without it.` }
-  if (decoded !== bytes || readJson(bytes.toString()) !== undefined) return { isKnown: true, bytes: decoded }
-  return { isKnown: false, reason: `${name}, which cannot be undone.` }
 }
 
 /** Watches a response while it is sent. Each call of the application goes on to Node.js as it is. */

@@ -103,6 +103,7 @@ function responseOf(exchange: RecordedExchange, largestBody: number) {
     redirectURL: redact(fieldOf(fields, 'location') ?? ''),
     headersSize: -1,
     bodySize: body.sentSize ?? body.size,
+    ...(exchange.problem !== undefined && { _error: redact(problem) }),
   }
 }
 

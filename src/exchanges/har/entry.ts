@@ -1,8 +1,10 @@
 import { isObject, type Json, readJson } from '../../ground/json.ts'
 import { RealDate } from '../../ground/timers.ts'
-import { undoCoding } from '../content-coding.ts'
+import { queryOf, readParameters } from '../../http/target.ts'
+import { decodeBody } from '../content-coding.ts'
 import type { SeenBody } from '../exchange.ts'
 import { type HeaderFields, REDACTED } from '../keys.ts'
+import { isBlackedOut, isReplaced } from './blacked-out.ts'
 
 /** In bytes. A larger body is not judged. */
 export const LARGEST_BODY = 16 << 20
@@ -13,8 +15,8 @@ const UNKNOWN_DURATION = 30_000
 /** Requests that are shorter than this many units of a clock coarser than milliseconds may have overlapped. */
 const TICKS = 10
 
-/** The replacement for characters that a recorder could not read. */
-const LOST_CHARACTER = '\ufffd'
+/** What replaces characters that a recorder could not read; half a character has no form in UTF-8. */
+const LOST_CHARACTER = /\ufffd|\p{Surrogate}/u
 
 /** When a request was in progress, in milliseconds since the Unix epoch. */
 export interface TimeSpan {
@@ -30,7 +32,7 @@ export interface TimeSpan {
 
 /**
  * Why an entry is no exchange with the service: a CORS preflight of a browser, a response from its cache, or one that a
- * test made up.
+ * test, a tool or a service worker made up.
  */
 export type Aside = 'preflight' | 'cache' | 'fulfilled'
 
@@ -39,10 +41,15 @@ const METHOD = /^[\w!#$%&'*+.^`|~-]{1,64}$/
 
 /** The method and the URL of an entry; `undefined` if it is not a HAR entry. */
 export function requestLineOf(entry: Json): { method: string; url: string } | undefined {
-  const request = entry['request']
-  if (!isObject(request) || typeof request['method'] !== 'string' || typeof request['url'] !== 'string')
-    return undefined
-  return METHOD.test(request['method']) ? { method: request['method'], url: request['url'] } : undefined
+  const { method, url } = isObject(entry['request']) ? entry['request'] : {}
+  if (typeof method !== 'string' || typeof url !== 'string' || !METHOD.test(method)) return undefined
+  return { method, url }
+}
+
+/** Whether the address of a request does not show which group it is about. */
+export function hidesId(target: string): boolean {
+  const parameters = target.includes('?') ? readParameters(queryOf(target)) : []
+  return parameters.some(([name, value]) => isReplaced(name) || (name === 'id' && isReplaced(value)))
 }
 
 /** When the request of an entry was in progress; `undefined` if the entry does not say it. */
@@ -85,33 +92,75 @@ function sumOf(timings: unknown): number | undefined {
 /** Why an entry is no exchange with the service; `undefined` if it is one. */
 export function asideOf(entry: Json, method: string): Aside | undefined {
   const response = isObject(entry['response']) ? entry['response'] : {}
-  if (typeof entry['_fromCache'] === 'string' || response['_fromDiskCache'] === true) return 'cache'
-  if (entry['_wasFulfilled'] === true || response['_wasFulfilled'] === true) return 'fulfilled'
+  const { _fetchType: fetched } = entry
+  const isCached = [entry['_fromCache'], entry['fromCache']].some(
+    (from) => from === true || (typeof from === 'string' && from !== ''),
+  )
+  if (isCached || response['_fromDiskCache'] === true || /cache/i.test(String(fetched))) return 'cache'
+  if (entry['_wasFulfilled'] === true || response['_wasFulfilled'] === true || fetched === 'Inspector Override')
+    return 'fulfilled'
+  const source = response['_serviceWorkerResponseSource'] ?? response['_responseServiceWorkerSource']
+  if (response['_fetchedViaServiceWorker'] === true && typeof source === 'string' && source !== 'network')
+    return /cache/i.test(source) ? 'cache' : 'fulfilled'
   if (method !== 'OPTIONS') return undefined
   const asks = fieldsOf(entry['request']).some(([name]) => name.toLowerCase() === 'access-control-request-method')
   return asks || entry['_resourceType'] === 'preflight' ? 'preflight' : undefined
 }
 
+/**
+ * Who has seen an exchange. If a service worker fetches for a page, the request of the page and that of the worker may
+ * both be recorded.
+ */
+export function observerOf({ _serviceWorkerRef: worker, response }: Json): 'page' | 'worker' | 'page with worker' {
+  if (typeof worker === 'string') return 'worker'
+  return isObject(response) && response['_fetchedViaServiceWorker'] === true ? 'page with worker' : 'page'
+}
+
+/** Whether an entry says which server has answered. Where its recorder usually does, other answers were made up. */
+export function namesServer(entry: Json): boolean {
+  return [entry['serverIPAddress'], entry['connection']].some((value) => typeof value === 'string' && value !== '')
+}
+
 /** The header fields of a message. Pseudo-header fields of HTTP/2 (`:path`) do not count. */
 export function fieldsOf(message: unknown): HeaderFields {
   const list = isObject(message) ? message['headers'] : undefined
-  if (!Array.isArray(list)) return []
-  return list.flatMap((each): [string, string][] => {
-    if (!isObject(each) || typeof each['name'] !== 'string' || typeof each['value'] !== 'string') return []
-    const { name, value } = each as { name: string; value: string }
-    return name === '' || name.startsWith(':') ? [] : [[name, value]]
-  })
+  const pairs = isObject(list) ? Object.entries(list).map(([name, value]) => ({ name, value })) : list
+  if (!Array.isArray(pairs)) return []
+  const fields: [name: string, value: string][] = []
+  for (const each of pairs) {
+    if (!isObject(each)) continue
+    const { name, value } = each
+    if (typeof name !== 'string' || name === '' || name.startsWith(':')) continue
+    if (typeof value === 'number') fields.push([name, String(value)])
+    // Some recorders write the fields of one name as lines.
+    if (typeof value === 'string') fields.push([name, LINES.test(value) ? value.split(LINES).join(', ') : value])
+  }
+  return fields
 }
 
-/** The header fields of a request. If the recorder left out all of them, it may still give the type of the body. */
-export function requestFieldsOf(request: Json): HeaderFields {
-  const fields = fieldsOf(request)
+const LINES = /[\r\n]+/
+
+/** The header fields whose values the recording shows, and the names of the others. */
+export function splitFields(fields: HeaderFields): { shown: HeaderFields; hidden: readonly string[] } {
+  const replaced = fields.filter(([, value]) => isReplaced(value))
+  if (replaced.length === 0) return { shown: fields, hidden: [] }
+  return {
+    shown: fields.filter((field) => !replaced.includes(field)),
+    hidden: [...new Set(replaced.map(([name]) => name.toLowerCase()))],
+  }
+}
+
+/** The header fields of a request. If the recording lacks the type of the body, the body itself may have it. */
+export function requestFieldsOf(request: Json, fields: HeaderFields): HeaderFields {
   const mimeType = isObject(request['postData']) ? request['postData']['mimeType'] : undefined
-  return fields.length > 0 || typeof mimeType !== 'string' || mimeType === '' ? fields : [['content-type', mimeType]]
+  const type = fieldOf(fields, 'content-type')
+  const isMissing = fields.length === 0 || (type !== undefined && isReplaced(type))
+  if (!isMissing || typeof mimeType !== 'string' || mimeType === '' || isReplaced(mimeType)) return fields
+  return [...fields.filter(([name]) => name.toLowerCase() !== 'content-type'), ['content-type', mimeType]]
 }
 
 export function fieldOf(fields: HeaderFields, wanted: string): string | undefined {
-  return fields.find(([name]) => name.toLowerCase() === wanted)?.[1]
+  return fields.find(([name]) => name.length === wanted.length && name.toLowerCase() === wanted)?.[1]
 }
 
 /** The status of a response; `undefined` if none came, which recorders write as 0 or -1. */
@@ -120,18 +169,23 @@ export function statusOf(response: unknown): number | undefined {
   return Number.isInteger(status) && status >= 200 && status <= 599 ? status : undefined
 }
 
-/** Resolves to the bytes of a file that a recorder stored beside its own; `undefined` if it does not exist. */
-export type ReadAttached = (name: string) => Promise<Buffer | undefined>
+interface BodyTerms {
+  fields: HeaderFields
+  /** Whether this program has written the recording: it marks what it leaves out. */
+  isOwn: boolean
+  /** Gives the bytes of a file that a recorder stored beside its own; `undefined` if it does not exist. */
+  readAttached(name: string): Buffer | undefined
+}
 
 /** The body of a request as it was sent, if the recording has it. */
-export async function requestBodyOf(request: Json, readAttached: ReadAttached): Promise<SeenBody> {
-  const fields = fieldsOf(request)
-  const content = request['postData']
+export function requestBodyOf(request: Json, terms: BodyTerms): SeenBody {
+  const { fields } = terms
+  const content = isObject(request['postData']) ? request['postData'] : {}
   const length = lengthIn(fields)
-  if (isObject(content) && isTextual(content)) {
-    return readContent(content, { what: 'request', fields, length, size: undefined, readAttached })
+  if (isTextual(content) && content['text'] !== '') {
+    return readContent(content, { what: 'request', length, size: undefined, ...terms })
   }
-  if (isObject(content) && Array.isArray(content['params']) && content['params'].length > 0) {
+  if (Array.isArray(content['params']) && content['params'].length > 0) {
     return unknown('The recording has the parameters of the request, and not its body.')
   }
   const method = request['method']
@@ -145,23 +199,29 @@ export async function requestBodyOf(request: Json, readAttached: ReadAttached): 
 }
 
 /** The body of a response without content coding, if the recording has it. */
-export async function responseBodyOf(
+export function responseBodyOf(
   response: Json,
-  { method, status }: { method: string; status: number },
-  readAttached: ReadAttached,
-): Promise<SeenBody> {
+  { method, status, ...terms }: BodyTerms & { method: string; status: number },
+): SeenBody {
   if (method === 'HEAD' || status === 204 || status === 304) return EMPTY
-  const fields = fieldsOf(response)
-  const length = lengthIn(fields)
+  const length = lengthIn(terms.fields)
   const content = isObject(response['content']) ? response['content'] : {}
   const size = typeof content['size'] === 'number' && content['size'] >= 0 ? content['size'] : undefined
-  if (isTextual(content) && (content['text'] !== '' || (size ?? length) === 0)) {
-    return readContent(content, { what: 'response', fields, length, size, readAttached })
+  const hasFailed = [response['_error'], response['_failureText']].some(
+    (value) => typeof value === 'string' && value !== '',
+  )
+  if (isTextual(content) && content['text'] !== '') {
+    const body = readContent(content, { what: 'response', length, size, ...terms })
+    return hasFailed && body.isKnown && readJson(body.bytes.toString()) === undefined ? unknown(FAILED) : body
   }
-  return length === 0 ? EMPTY : unknown('The recording does not have the body of the response.')
+  if (hasFailed) return unknown(FAILED)
+  // Recorders write an empty text also for a body that they have not, such as one that a service worker has read.
+  if (length === 0 || (terms.isOwn && size === 0)) return EMPTY
+  return unknown('The recording does not have the body of the response.')
 }
 
 const EMPTY: SeenBody = { isKnown: true, bytes: Buffer.alloc(0) }
+const FAILED = 'The response was broken off.'
 
 function unknown(reason: string): SeenBody {
   return { isKnown: false, reason }
@@ -171,41 +231,42 @@ function isTextual(content: Json): boolean {
   return typeof content['text'] === 'string' || typeof content['_file'] === 'string'
 }
 
-interface EntryContext {
+interface EntryContext extends BodyTerms {
   what: 'request' | 'response'
-  fields: HeaderFields
   /** `length` is the Content-Length. `size` is what the recorder says of the decoded content. */
   length: number | undefined
   size: number | undefined
-  readAttached: ReadAttached
 }
 
-async function readContent(content: Json, circumstances: EntryContext): Promise<SeenBody> {
-  const { what, fields, length, size, readAttached } = circumstances
+function readContent(content: Json, context: EntryContext): SeenBody {
+  const { what, fields, length, size, isOwn, readAttached } = context
   if (content['_truncated'] === true) return unknown(`The recording has only the beginning of the body of the ${what}.`)
   if (content['_redacted'] === true) return unknown(REDACTED)
   const { text, _file: file } = content
-  const isBase64 = content['encoding'] === 'base64' || content['_encoding'] === 'base64'
+  const isBase64 = [content['encoding'], content['_encoding']].some((each) => /^base64$/i.test(String(each)))
   if (typeof text === 'string' && text.length > (isBase64 ? 2 : 1) * LARGEST_BODY) return tooLarge(what)
-  const attached = typeof text === 'string' ? undefined : await readAttached(String(file))
+  const attached = typeof text === 'string' ? undefined : readAttached(String(file))
   if (typeof text !== 'string' && attached === undefined) {
     return unknown(`The body of the ${what} is in the file ${JSON.stringify(file)}, which is not beside the recording.`)
   }
-  const bytes = attached ?? Buffer.from(String(text), isBase64 ? 'base64' : 'utf8')
+  const isPacked = attached !== undefined || (isBase64 && !/^\s*[[{]/.test(String(text)))
+  const bytes = attached ?? Buffer.from(String(text), isPacked ? 'base64' : 'utf8')
   if (bytes.length > LARGEST_BODY) return tooLarge(what)
-  if (!isBase64 && attached === undefined && String(text).includes(LOST_CHARACTER)) {
+  const coding = fieldOf(fields, 'content-encoding')?.trim().toLowerCase() ?? 'identity'
+  // A text has no coding any more, although the recorder keeps the field.
+  const decoded = isPacked && !isOwn ? decodeBody(bytes, coding, LARGEST_BODY) : { isKnown: true as const, bytes }
+  if (!decoded.isKnown) return decoded
+  const plain = isPacked ? decoded.bytes.toString() : String(text)
+  if (!isPacked && LOST_CHARACTER.test(plain)) {
     return unknown(`The recording has lost characters of the body of the ${what}.`)
   }
-  const coding = fieldOf(fields, 'content-encoding')?.trim().toLowerCase() ?? 'identity'
-  const isRaw = coding !== 'identity' && (isBase64 || attached !== undefined)
-  const decoded = isRaw ? undoCoding(bytes, coding, LARGEST_BODY) : bytes
-  if (decoded === undefined) return tooLarge(what)
+  if (!isOwn && isBlackedOut(plain)) return unknown(`The body of the ${what} was blacked out in the recording.`)
   const expected = coding === 'identity' ? length : undefined
   // A recorder may have removed the coding and its header field. Then there are more bytes than announced.
   const isChanged = expected !== undefined && (what === 'request' ? bytes.length !== expected : bytes.length < expected)
-  const isCut = size !== undefined && bytes.length < size && readJson(decoded.toString()) === undefined
+  const isCut = size !== undefined && bytes.length < size && readJson(plain) === undefined
   if (isChanged || isCut) return unknown(`The recording does not have all bytes of the body of the ${what}.`)
-  return { isKnown: true, bytes: decoded }
+  return decoded
 }
 
 function tooLarge(what: string): SeenBody {

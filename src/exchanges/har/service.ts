@@ -30,18 +30,6 @@ export function splitUrl(url: string): SplitUrl | undefined {
   return origin === undefined ? undefined : { origin, target: rest.startsWith('/') ? rest : `/${rest}` }
 }
 
-/** A URL or a path without trailing slashes. */
-function withoutSlash(url: string): string {
-  return url.replace(/\/+$/, '')
-}
-
-/** The part of a target below a path; `undefined` if the target is not below it. */
-function restBelow(path: string, target: string): string | undefined {
-  if (!target.startsWith(path)) return undefined
-  const rest = target.slice(path.length)
-  return rest === '' || rest.startsWith('/') || rest.startsWith('?') ? rest : undefined
-}
-
 /**
  * Finds the service that the requests of recordings went to: the base URL that the user named, or the one base URL with
  * requests to paths of the contract.
@@ -50,6 +38,7 @@ export class ServiceSearch {
   readonly #base: string
   readonly #paths: ReadonlySet<string>
   readonly #given: string | undefined
+  readonly #place: SplitUrl | undefined
   /** How many requests to paths of the contract each base URL has, and how many requests each host. */
   readonly #services = new Map<string, number>()
   readonly #hosts = new Map<string, number>()
@@ -58,27 +47,26 @@ export class ServiceSearch {
   constructor(base: string, paths: Iterable<string>, given: string | undefined) {
     this.#base = base
     this.#paths = new Set(paths)
-    this.#given = given && withoutSlash(given)
+    this.#given = given?.replace(/\/+$/, '')
+    this.#place = splitUrl(this.#given ?? '')
   }
 
-  /** Counts a request. Returns the base URL of the service that it may have gone to. */
-  note(url: SplitUrl): string | undefined {
-    const { origin, target } = url
+  /** Counts a request. Returns the base URL of the service that it may have gone to, and the rest of its own URL. */
+  note({ origin, target }: SplitUrl): { service: string; rest: string } | undefined {
     count(this.#hosts, origin)
-    if (this.#given !== undefined) return this.restOf(url) === undefined ? undefined : this.#given
+    if (this.#given !== undefined) {
+      const above = this.#place?.target.replace(/\/$/, '') ?? ''
+      const rest = target.slice(above.length)
+      const isBelow = this.#place?.origin === origin && target.startsWith(above) && /^(?:[/?]|$)/.test(rest)
+      return isBelow ? { service: this.#given, rest } : undefined
+    }
     const path = /^[^?]*/.exec(target)?.[0] ?? ''
     const place = `${path}/`.indexOf(`${this.#base}/`)
     if (place < 0) return undefined
     const end = place + this.#base.length
     const service = origin + path.slice(0, end)
     if (this.#paths.has(path.slice(end))) count(this.#services, service)
-    return service
-  }
-
-  /** The part of a URL below the base URL of the service; `undefined` if it went elsewhere. */
-  restOf({ origin, target }: SplitUrl): string | undefined {
-    const service = splitUrl(this.conclude() ?? '')
-    return service?.origin === origin ? restBelow(withoutSlash(service.target), target) : undefined
+    return { service, rest: target.slice(end) }
   }
 
   /** The base URL; `undefined` if no request went to a service. @throws HarError if several are possible */

@@ -1,6 +1,7 @@
+import { answerUnder } from '../../behaviour/counterfactual.ts'
 import type { ServiceContract } from '../../behaviour/operation.ts'
-import { judgeAgain } from '../../choices/decisive-settings.ts'
 import type { AccountState } from '../../domain/account.ts'
+import { askedAgain } from '../../explain/decisive-settings.ts'
 import { bytesOf, contentOf } from '../../http/content.ts'
 import type { Entry } from '../../journal/entry.ts'
 import { effectsOf } from '../explore/effects.ts'
@@ -205,14 +206,10 @@ export class PairKnowledge {
     if (operation === undefined || before === undefined || problems[0]?.code === 'unauthorized') {
       return { content: JSON.stringify([status, code]), code, after: account }
     }
-    const judgement = judgeAgain(entry, operation, account, this.#contract)
-    if (!judgement.ok) {
-      const [problem] = judgement.problems
-      return { content: JSON.stringify(problem), code: problem.code, after: account }
-    }
-    const { value, state } = judgement
-    const data = value.source === undefined ? value.data : value.make()
-    return { content: JSON.stringify(data), code: undefined, after: state }
+    const answer = answerUnder(askedAgain(entry, account), this.#contract)
+    const [problem] = answer.problems
+    const content = JSON.stringify(problem ?? answer.data)
+    return { content, code: problem?.code, after: answer.state }
   }
 
   #world(commands: PairWorld['commands'], account: AccountState, names: GroupNames): PairWorld {

@@ -1,8 +1,8 @@
-import type { AlternativeReport } from '../../evidence/dependencies.ts'
 import type { Redact } from '../../journal/redaction/redaction.ts'
 import { findFailedTests } from '../failed-tests.ts'
 import { lastLines } from '../output-tail.ts'
 import type { CommandEnd } from '../running-command.ts'
+import type { AlternativeReport } from './dependencies.ts'
 
 /** The end of a failed command, for a report. */
 export function describeEnd(end: CommandEnd, redact: Redact): Partial<AlternativeReport> {

@@ -1,5 +1,4 @@
 import type { Contract } from '../../contract/contract.ts'
-import type { FirstDifference, ShownResponse } from '../../evidence/dependencies.ts'
 import { type Content, textOf } from '../../http/content.ts'
 import { type Entry, hasIdOfAccount } from '../../journal/entry.ts'
 import { type Redact, redactorFor } from '../../journal/redaction/redaction.ts'
@@ -9,6 +8,7 @@ import type { ServerOptions } from '../../start/options.ts'
 import { differentFieldsOf, isKeptBody, type ReplayedAnswer } from './answer.ts'
 import { requestIn } from './baselines.ts'
 import { wordBodies } from './body-difference.ts'
+import type { FirstDifference, ShownResponse } from './dependencies.ts'
 import type { Recording } from './recording.ts'
 import { replay } from './replay.ts'
 

@@ -1,8 +1,8 @@
 import { type Alternative, type Choices, nameOf } from '../../contract/choices.ts'
-import type { AlternativeReport, FirstDifference, VaryVerdict } from '../../evidence/dependencies.ts'
 import type { Redact } from '../../journal/redaction/redaction.ts'
 import type { TrialResult } from '../trial.ts'
 import { hasPassed } from './baselines.ts'
+import type { AlternativeReport, FirstDifference, VaryVerdict } from './dependencies.ts'
 import { describeEnd } from './failure.ts'
 import type { TrialRunner, Untried } from './trial-runner.ts'
 

@@ -11,7 +11,7 @@ import { createHostCheck } from '../../http/hosts.ts'
 import { malformedResponse } from '../../http/malformed-response.ts'
 import { isBodyUnknown } from '../../journal/description.ts'
 import { type Entry, fieldOf } from '../../journal/entry.ts'
-import { allowedOrigins, corsFor } from '../../start/allowed-origins.ts'
+import { corsFor } from '../../start/allowed-origins.ts'
 import { openDirectService } from '../../start/direct-service.ts'
 import { completeOptions } from '../../start/option-table.ts'
 import type { ServerOptions } from '../../start/options.ts'
@@ -68,7 +68,7 @@ function openService(
   const nextId = countAnonymousIds(seed, contract.requestIds)
   const service = openDirectService({
     ...{ contract, store, clock, nextId, prefer, simulator, enforceQuotas },
-    namesUs: createHostCheck(host, allowedOrigins({ cors }, contract)),
+    namesUs: createHostCheck(host, cors),
     cors: corsFor({ cors }, contract),
     stopping: AbortSignal.abort(),
   })

@@ -1,8 +1,8 @@
 import { type Choices, nameOf } from '../../contract/choices.ts'
-import type { AlternativeReport, FirstDifference, ShownResponse } from '../../evidence/dependencies.ts'
 import { plural } from '../../ground/plural.ts'
 import { listFacts } from '../../reports/outline.ts'
 import type { Block, Check, CommandTimes, Finding, FindingLevel, Report } from '../../reports/report.ts'
+import type { AlternativeReport, FirstDifference, ShownResponse } from './dependencies.ts'
 import type { VaryResult } from './vary.ts'
 
 export interface VaryReportOptions extends CommandTimes {

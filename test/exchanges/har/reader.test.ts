@@ -1,72 +1,11 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { loadContract } from '../../../src/contract/contract.ts'
-import type { Exchange, SeenBody } from '../../../src/exchanges/exchange.ts'
-import { HarRecording, type RecordedStep } from '../../../src/exchanges/har/reader.ts'
-import { HarError } from '../../../src/exchanges/har/service.ts'
 import { type EntryOptions, entryOf, harOf, RECORDED_AT } from '../../support/recorded.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-
-const contract = await loadContract()
-const BODY = '{"success":true,"data":{"domains":["ü.example"]}}'
-
-interface Read extends Pick<HarRecording, 'baseUrl' | 'size' | 'tally' | 'hosts' | 'secrets'> {
-  read: readonly Exchange[]
-  gaps: readonly boolean[]
-}
-
-async function readFiles(paths: readonly string[], baseUrl?: string): Promise<Read> {
-  const recording = await HarRecording.open(paths, { contract, baseUrl })
-  try {
-    const steps: RecordedStep[] = []
-    for await (const step of recording.exchanges()) steps.push(step)
-    const { size, tally, hosts, secrets } = recording
-    return {
-      ...{ baseUrl: recording.baseUrl, size, tally, hosts, secrets },
-      read: steps.map(({ exchange }) => exchange),
-      gaps: steps.map(({ isAfterGap }) => isAfterGap),
-    }
-  } finally {
-    await recording.close()
-  }
-}
-
-function readText(text: string | Buffer, baseUrl?: string): Promise<Read> {
-  const folder = temporaryFolder()
-  mkdirSync(join(folder, 'bodies'))
-  writeFileSync(join(folder, 'bodies/1.json'), BODY)
-  writeFileSync(join(folder, 'a.har'), text)
-  return readFiles([join(folder, 'a.har')], baseUrl)
-}
-
-function readEntries(...entries: EntryOptions[]): Promise<Read> {
-  return readText(harOf(entries.map(entryOf)))
-}
-
-async function readEntry(options: EntryOptions): Promise<Exchange | undefined> {
-  return (await readEntries(options)).read[0]
-}
-
-/** Expects these bytes, or a body that is unknown for this reason. */
-function expectBody(seen: SeenBody | undefined, body: string | RegExp): void {
-  if (typeof body === 'string') expect(seen?.isKnown && seen.bytes.toString()).toBe(body)
-  else expect(seen).toEqual({ isKnown: false, reason: expect.stringMatching(body) })
-}
-
-/** What is wrong with a file. */
-function refusal(reading: Promise<unknown>): Promise<string> {
-  return reading.then(
-    () => 'nothing',
-    (error) => {
-      expect(error).toBeInstanceOf(HarError)
-      expect(error.message).not.toContain('\n')
-      return error.message
-    },
-  )
-}
+import { BODY, expectBody, readEntries, readEntry, readFiles, readText, refusal } from './reading.ts'
 
 describe('A HAR file', () => {
   it('becomes exchanges in the order of time, with the base path of the contract', async () => {
@@ -86,9 +25,17 @@ describe('A HAR file', () => {
 
   it('can be written anyhow: a mark of UTF-8, spaces, fields of other tools, escapes, entries before the creator', async () => {
     const entry = JSON.stringify(entryOf({ more: { _initiator: { stack: [[['"}]\\']]] } } }), undefined, 2)
-    const text = `\ufeff\r\n{ "a\\"]": [{"log": {"entries": [1]}}], "log" : {"pages":[{"id":"}"}],\n"entries" :\t[\n${entry} , ${entry}\n],"creator":{"name":"x"}}, "z": null }\n`
-    const { read } = await readText(text)
-    expect(read).toHaveLength(2)
+    const other = JSON.stringify(entryOf({ after: 50 }))
+    const text = `\ufeff\r\n{ "a\\"]": [{"log": {"entries": [1]}}], "log" : {"pages":[{"id":"}"}],\n"entries" :\t[\n${entry} , ${other}\n],"creator":{"name":"x"}}, "z": null }\n`
+    for (const bytes of [
+      text,
+      Buffer.from(text, 'utf16le'),
+      Buffer.from(text, 'utf16le').swap16(),
+      `${text.slice(0, -3)},}`,
+    ]) {
+      const { read } = await readText(bytes)
+      expect(read.map(({ request }) => request.method)).toEqual(['GET', 'GET'])
+    }
   })
 
   it('leaves out and counts what was not sent to the service by the client', async () => {
@@ -105,38 +52,58 @@ describe('A HAR file', () => {
     expect(tally).toMatchObject({ elsewhere: 2, preflight: 1, cache: 1, fulfilled: 1, lost: 0 })
   })
 
-  it('loses an entry that cannot be read, and marks the gap', async () => {
+  it.each<[damage: string, bad: readonly string[], problems: readonly string[]]>([
+    [
+      'which are no entries',
+      ['null', '"entry"', '{}', JSON.stringify(entryOf({ request: { method: 'G ET' } }))],
+      ['3 is no object.', '4 is no object.', '5 has no request with a method and a URL.'],
+    ],
+    ['which are not JSON', ['{"a": nope}', '{"b":"\u0001"}'], ['3 is not valid JSON.', '4 is not valid JSON.']],
+    [
+      'without a time',
+      [undefined, null, 'yesterday', 5].map((startedDateTime) =>
+        JSON.stringify(entryOf({ more: { startedDateTime } })),
+      ),
+      [3, 4, 5].map((number) => `${number} does not say when its request was sent.`),
+    ],
+    [
+      'of which the group is blacked out',
+      ['%5Bredacted%5D', '***'].map((id) => JSON.stringify(entryOf({ url: `/domaingroups?id=${id}` }))),
+      [3, 4].map((number) => `${number} has an address of which a part was blacked out.`),
+    ],
+  ])('loses those in the middle %s, and marks the gap', async (_, bad, problems) => {
     const good = (after: number) => JSON.stringify(entryOf({ after }))
-    const bad = [
-      'null',
-      '"entry"',
-      '{"a": nope}',
-      '{}',
-      JSON.stringify(entryOf({ more: { startedDateTime: 'yesterday' } })),
-    ]
     const text = `{"log":{"entries":[${[good(1), good(2), ...bad, good(3), good(4)].join(',')}]}}`
     const { read, gaps, tally } = await readText(text)
     expect(read).toHaveLength(4)
     expect(gaps.slice(2)).toEqual([true, false])
-    expect(tally.lost).toBe(5)
-    expect(tally.problems.map((problem) => problem.replace(/^.*?: /, ''))).toEqual([
-      'Entry 3 is no object.',
-      'Entry 4 is no object.',
-      'Entry 5 is not valid JSON.',
-    ])
+    expect(tally.lost).toBe(bad.length)
+    expect(tally.problems.map((problem) => problem.replace(/^.*?: Entry /, ''))).toEqual(problems)
   })
 
-  const whole = harOf([entryOf(), entryOf({ after: 50 }), entryOf({ after: 90 })])
-
-  it.each([
-    ['the file ends within an entry', whole.slice(0, -300), 2],
-    ['the end of the file is missing', whole.slice(0, -1), 3],
-  ])('is judged up to the byte where it breaks off: %s', async (reason, text, count) => {
-    const { read, tally } = await readText(text)
-    expect(read).toHaveLength(count)
-    const [place, ...others] = tally.broken.map((each) => each.replace(/^.*\/a\.har is broken at byte \d+/, ''))
-    expect(others).toEqual([])
-    expect(place).toBe(`: ${reason}. What comes behind is not judged.`)
+  it('loses only the entries after the place where it breaks off, wherever that is', async () => {
+    const entries = [0, 50, 90].map((after) => JSON.stringify(entryOf({ after, content: { text: '"}]{\\' } })))
+    const text = `{"log":{"pages":[{}],"entries":[${entries.join(',\n')}]}}`
+    const ends = entries.map((entry) => text.indexOf(entry) + entry.length)
+    const [first = 0, second = 0, third = 0] = ends
+    for (const length of [
+      first,
+      first + 1,
+      second - 1,
+      second,
+      second + 9,
+      second + 700,
+      third,
+      third + 1,
+      third + 2,
+    ]) {
+      const { read, tally } = await readText(text.slice(0, length))
+      const whole = ends.filter((end) => end <= length).length
+      expect([length, read.length]).toEqual([length, whole])
+      expect(tally.broken).toEqual([
+        expect.stringMatching(new RegExp(`a\\.har breaks off: only its ${whole} whole entries are judged\\.$`)),
+      ])
+    }
   })
 
   it.each<[what: string, content: string | Buffer, reason: string]>([
@@ -144,8 +111,24 @@ describe('A HAR file', () => {
     ['HTML', '\n<!doctype html>', 'This is no HAR file: it is HTML or XML.'],
     ['gzip', gzipSync('{}'), 'This is no HAR file: it is compressed with gzip; unpack it first.'],
     ['a log without entries', '{"log":{}}', 'This is no HAR file: it has no list log.entries.'],
+    ['a list', '[{"log":{"entries":[]}}]', 'This is no HAR file: it has no list log.entries.'],
+    ['another text', 'GET / HTTP/1.1', 'This is no HAR file: it is not JSON.'],
+    [
+      'half of an entry',
+      harOf([entryOf()]).slice(0, 300),
+      'This is no HAR file: it breaks off before its first entry ends.',
+    ],
   ])('with %s is refused in one line', async (_, content, reason) => {
     expect(await refusal(readText(content))).toContain(reason)
+  })
+
+  it('has at most 256 MiB', async () => {
+    const path = join(temporaryFolder(), 'a.har')
+    writeFileSync(path, '{')
+    truncateSync(path, (256 << 20) + 1)
+    expect(await refusal(readFiles([path]))).toMatch(
+      /a\.har: The file has 257 MiB; at most 256 MiB can be read; record/,
+    )
   })
 
   it('is a regular file', async () => {

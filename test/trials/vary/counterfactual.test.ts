@@ -3,7 +3,7 @@ import { type Alternative, nameOf, readChoices } from '../../../src/contract/cho
 import { textOf } from '../../../src/http/content.ts'
 import { findReached } from '../../../src/trials/vary/counterfactual.ts'
 import type { Recording } from '../../../src/trials/vary/recording.ts'
-import { ask, optionsFor } from '../../choices/asked.ts'
+import { ask, optionsFor } from '../../judge/asked.ts'
 import { choices } from '../../support/choices.ts'
 import { optionsOf, record } from './recorded-service.ts'
 import { only } from './varied-client.ts'
@@ -46,7 +46,7 @@ it('an alternative for which there is no time is not decided', async () => {
   const recording = await record(undefined, (service) => service.get('/domains'))
   let looked = 0
   const found = await findReached({
-    ...{ server: optionsOf(), choices: only('domain-order', 'cors'), recordings: [recording] },
+    ...{ server: optionsOf(), choices: only('domain-order', 'quota-window'), recordings: [recording] },
     whyOver: () => (looked++ === 0 ? undefined : 'Over.'),
   })
   expect(found.undecided.map(({ reason }) => reason)).toEqual(['Over.', 'Over.'])

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Alternative } from '../../../src/contract/choices.ts'
-import type { FirstDifference } from '../../../src/evidence/dependencies.ts'
 import type { CommandEnd } from '../../../src/trials/running-command.ts'
 import type { TrialResult } from '../../../src/trials/trial.ts'
+import type { FirstDifference } from '../../../src/trials/vary/dependencies.ts'
 import { DependencyJudge, type DependencyJudgeOptions } from '../../../src/trials/vary/judge.ts'
 import type { Untried } from '../../../src/trials/vary/trial-runner.ts'
 import { choices } from '../../support/choices.ts'
@@ -30,7 +30,7 @@ function resultOf(outcome: Outcome): TrialResult | Untried {
   return { end, exchanges: [], lost: 0, accounts: new Map() } as Partial<TrialResult> as TrialResult
 }
 
-const [ALTERNATIVE] = only('cors/1').alternatives as [Alternative]
+const [ALTERNATIVE] = only('decimals/1').alternatives as [Alternative]
 
 /** Judges a command whose runs have these outcomes, one after the other. */
 async function judge(outcomes: readonly Outcome[], options: Partial<DependencyJudgeOptions> = {}) {
@@ -77,11 +77,11 @@ describe('an alternative is judged', () => {
   })
 
   it('by a repetition with three times the limit and no other trial beside it, if it took too long', async () => {
-    expect((await judge(['is late'])).tries).toEqual(['cors/1 in 1000', 'cors/1 in 3000 alone'])
+    expect((await judge(['is late'])).tries).toEqual(['decimals/1 in 1000', 'decimals/1 in 3000 alone'])
   })
 
   it('by a repetition with no other trial beside it, if it failed', async () => {
-    expect((await judge(['fails', 'fails'])).tries).toEqual(['cors/1 in 1000', 'cors/1 in 1000 alone'])
+    expect((await judge(['fails', 'fails'])).tries).toEqual(['decimals/1 in 1000', 'decimals/1 in 1000 alone'])
   })
 
   it.each<[verdict: string, outcomes: Outcome[]]>([

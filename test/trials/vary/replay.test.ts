@@ -130,7 +130,7 @@ describe('a run is answered again as it was, with', () => {
     const recording = await record({ fixture: { domains: ['a.example'] }, ...options }, ask)
     expect(recording.requests.length).toBeGreaterThan(0)
     // None of the situations is about the members of groups.
-    const { unanswerable, reached } = await reachedBy(recording, options, 'member-order', 'member-cap')
+    const { unanswerable, reached } = await reachedBy(recording, options, 'shared-domains', 'deletion-of-members')
     expect({ unanswerable, reached: reached.length }).toEqual({ unanswerable: 0, reached: 0 })
   })
 })
@@ -142,9 +142,9 @@ describe('a request that cannot be answered again', () => {
     if (request === undefined) throw new Error('There is no request.')
     const late = { ...request.entry, headers: [], problems: [{ code: 'invalid_request_body', reason: 'timeout' }] }
     const changed = { ...recording, requests: [{ ...request, entry: late }] }
-    const found = await reachedBy(changed, undefined, 'status-timeout', 'member-order')
+    const found = await reachedBy(changed, undefined, 'quota-scope', 'routing')
     expect(found).toMatchObject({ unanswerable: 1, undecided: [] })
-    expect(found.reached.map(({ alternative }) => alternative.id)).toEqual(['member-order', 'status-timeout'])
+    expect(found.reached.map(({ alternative }) => alternative.id)).toEqual(['routing', 'quota-scope'])
   })
 })
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { AlternativeReport, FirstDifference } from '../../../src/evidence/dependencies.ts'
 import type { Report } from '../../../src/reports/report.ts'
+import type { AlternativeReport, FirstDifference } from '../../../src/trials/vary/dependencies.ts'
 import type { VaryResult } from '../../../src/trials/vary/vary.ts'
 import { describeVary } from '../../../src/trials/vary/vary-report.ts'
 import { choices } from '../../support/choices.ts'
@@ -62,14 +62,14 @@ describe('the report of vary', () => {
   it('places a dependency at its assumption, and what is not decided there too if it is one alternative', () => {
     const { findings } = reportOn([
       alternative('domain-order', {}),
-      alternative('cors', { verdict: 'inconclusive', reason: 'It does not fit.' }),
+      alternative('decimals', { verdict: 'inconclusive', reason: 'It does not fit.' }),
       alternative('decimals', { verdict: 'inconclusive', reason: 'Over.' }),
       alternative('head', { verdict: 'inconclusive', reason: 'Over.' }),
     ])
     const placeOf = (name: string) => choices.assumptions.find(({ id }) => id === name)?.place
     expect(findings.map(({ level, message, pointer }) => [level, message, pointer])).toEqual([
       ['error', expect.stringMatching(/^The command fails/), placeOf('domain-order')],
-      ['warning', 'cors/1 is not decided. It does not fit.', placeOf('cors')],
+      ['warning', 'decimals/1 is not decided. It does not fit.', placeOf('decimals')],
       ['warning', '2 alternatives are not decided. Over.', undefined],
     ])
   })
@@ -79,7 +79,7 @@ describe('the report of vary', () => {
     ['does not pass if there was no time for the rest', 1, { cutBy: 'Over.' }, undefined],
     ['ends as a program that a signal has ended', 143, { cutBy: 'Over.' }, 143],
   ])('%s', (_, exitCode, more, interruptedWith) => {
-    const undecided = alternative('cors', { verdict: 'inconclusive', reason: 'Over.' })
+    const undecided = alternative('decimals', { verdict: 'inconclusive', reason: 'Over.' })
     const report = reportOn([undecided], more, interruptedWith)
     expect(report).toMatchObject({ exitCode, passed: exitCode === 0 })
     expect(report.summary.startsWith('Not everything was decided.')).toBe(exitCode !== 0)
@@ -89,14 +89,14 @@ describe('the report of vary', () => {
   it('has a check for each alternative, with the reason where no finding has it', () => {
     const unseen = alternative('head', { verdict: 'not reached', reason: 'No response was different.' })
     const { checks } = reportOn([
-      alternative('cors', {}),
+      alternative('decimals', {}),
       alternative('decimals', { accepted: true }),
       alternative('domain-order', { verdict: 'tolerates' }),
       unseen,
       alternative('refresh-time', { verdict: 'flaky', reason: 'It also fails without it.' }),
     ])
     expect(checks.map(({ name, outcome, message }) => [name, outcome, message])).toEqual([
-      ['cors/1', 'failed', undefined],
+      ['decimals/1', 'failed', undefined],
       ['decimals/1', 'passed', undefined],
       ['domain-order/1', 'passed', 'tolerates'],
       ['head/1', 'skipped', 'not reached: No response was different.'],

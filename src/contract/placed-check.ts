@@ -1,0 +1,145 @@
+import type { ErrorObject } from 'ajv/dist/2020.js'
+import { isObject, type Json, pointTo, stepsOf, valueAt } from '../ground/json.ts'
+import { type Violation, violationOf } from '../ground/schema.ts'
+import type { Validate } from './bounded-check.ts'
+
+/** A violation, and the place in the document of what was expected. */
+export interface PlacedViolation extends Violation {
+  /** JSON pointer into the document. */
+  place: string
+}
+
+/** Finds all violations; of a value that is `long`, only the first, because there may be a million. */
+export type PlacedCheck = (value: unknown, long?: boolean) => readonly PlacedViolation[]
+
+const NONE: readonly never[] = []
+
+/**
+ * The check against a schema that was made from the one at `pointer` of the document. Schemas may have become `anyOf`
+ * their versions; the first is the one that the document has. `compile` is called when the first value is checked.
+ */
+export function createPlacedCheck(
+  document: Json,
+  pointer: string,
+  compile: (extent: 'all' | 'first') => Validate,
+): PlacedCheck {
+  let [isValid, findAll]: (Validate | undefined)[] = []
+  const places = new Map<string, string>()
+  return (value, long = false) => {
+    // Nearly all values are valid, and this shows it in half the time.
+    isValid ??= compile('first')
+    if (isValid(value)) return NONE
+    if (!long) {
+      findAll ??= compile('all')
+      findAll(value)
+    }
+    return likeliestErrors((long ? isValid : findAll)?.errors ?? []).map((error) => {
+      const place = places.get(error.schemaPath) ?? placeOf(document, pointer, error)
+      places.set(error.schemaPath, place)
+      return { ...violationOf(error), place }
+    })
+  }
+}
+
+/**
+ * If all schemas of a choice fail, only the errors of the one that fails least: it is the most probable. The errors of
+ * a choice come right before its own error. So one pass is enough, however many errors there are.
+ */
+function likeliestErrors(errors: readonly ErrorObject[]): readonly ErrorObject[] {
+  const kept: ErrorObject[] = []
+  for (const error of errors) {
+    const { keyword, params } = error
+    let start = kept.length
+    if (keyword === 'anyOf' || (keyword === 'oneOf' && !params['passingSchemas'])) {
+      while (start > 0 && isWithin(kept[start - 1] as ErrorObject, error)) start--
+    }
+    if (start === kept.length) kept.push(error)
+    else kept.push(...likeliestBranch(error, kept.splice(start)))
+  }
+  return kept
+}
+
+function likeliestBranch({ schemaPath }: ErrorObject, errors: readonly ErrorObject[]): readonly ErrorObject[] {
+  const branches = new Map<string, ErrorObject[]>()
+  for (const error of errors) {
+    const [branch = ''] = error.schemaPath.slice(schemaPath.length + 1).split('/')
+    const known = branches.get(branch)
+    if (known === undefined) branches.set(branch, [error])
+    else known.push(error)
+  }
+  const [first = [], ...others] = branches.values()
+  return others.reduce((best, branch) => (weightOf(branch) < weightOf(best) ? branch : best), first)
+}
+
+/** Missing and unknown fields and wrong types: however many values break a limit, the form of the value decides. */
+const OF_FORM: ReadonlySet<string> = new Set(['required', 'type', 'additionalProperties', 'const'])
+
+function weightOf(errors: readonly ErrorObject[]): number {
+  const ofForm = errors.filter(({ keyword }) => OF_FORM.has(keyword)).length
+  return ofForm * 1_000_000 + errors.length
+}
+
+function isWithin(error: ErrorObject, choice: ErrorObject): boolean {
+  const { instancePath: place } = choice
+  return (
+    error.schemaPath.startsWith(`${choice.schemaPath}/`) &&
+    (error.instancePath === place || error.instancePath.startsWith(`${place}/`))
+  )
+}
+
+/** The place in the document of the keyword that an error is about, or the nearest object that contains it. */
+function placeOf(document: Json, pointer: string, { schemaPath }: ErrorObject): string {
+  const walk = new Walk(document)
+  for (const step of stepsOf(pointer)) walk.enter(step)
+  const steps = stepsOf(decodeURI(schemaPath.slice(1)))
+  for (let index = 0; index < steps.length; index++) {
+    const step = steps[index] ?? ''
+    if (walk.enter(step)) continue
+    // This is a choice between versions, which the document does not have. Continue within the version of our choice.
+    if (step !== 'anyOf') break
+    index++
+  }
+  return walk.place
+}
+
+/** A path through a document that follows its references. */
+class Walk {
+  /** JSON pointer to the present place, in the document as written. */
+  place = ''
+  value: unknown
+  readonly #document: Json
+
+  constructor(document: Json) {
+    this.#document = document
+    this.value = document
+  }
+
+  /** Takes one step, if the document has it. */
+  enter(step: string): boolean {
+    this.#follow(step)
+    const constraints = isObject(this.value) && !Object.hasOwn(this.value, step) && this.value['x-constraints']
+    if (isObject(constraints) && Object.hasOwn(constraints, step)) {
+      this.value = constraints
+      this.place = pointTo(this.place, 'x-constraints')
+    }
+    if (typeof this.value !== 'object' || this.value === null || !Object.hasOwn(this.value, step)) return false
+    this.value = (this.value as Json)[step]
+    this.place = pointTo(this.place, step)
+    return true
+  }
+
+  #follow(step: string): void {
+    while (isObject(this.value) && typeof this.value['$ref'] === 'string' && !Object.hasOwn(this.value, step)) {
+      const reference = this.value['$ref']
+      this.place = reference.slice(1)
+      this.value = valueAt(this.#document, this.place)
+    }
+  }
+}
+
+/** The place in the document as written that a pointer and further steps lead to, as far as it has them. */
+export function walkTo(document: Json, pointer: string, ...steps: string[]): string {
+  const walk = new Walk(document)
+  for (const step of [...stepsOf(pointer), ...steps]) if (!walk.enter(step)) break
+  return walk.place
+}

@@ -1,0 +1,150 @@
+import type { LineOf } from '../contract/lines.ts'
+import { shorten } from '../ground/show.ts'
+import { type FailOn, isCounted, isFailure, type JudgedDifference, type Party, partyOf } from '../judge/finding.ts'
+import type { FindingLevel, Finding as ReportFinding, ReportRule } from '../reports/report.ts'
+import type { BaselineEntry } from './baseline.ts'
+import { reasonOf } from './untold.ts'
+
+/** A finding in the JSON report: the finding of the first exchange, and how many findings have this id. */
+export interface ReportedFinding extends JudgedDifference {
+  /** The party that caused a failure. */
+  by?: Party
+  /** Only if more than one. */
+  count?: number
+  /** Why the user has accepted it. */
+  accepted?: string
+}
+
+/** What a report knows about a finding besides. */
+export interface FindingContext {
+  /** How many findings have this id. */
+  count: number
+  /** The entry of the baseline that accepts it. */
+  accepted: BaselineEntry | undefined
+  failOn: FailOn
+}
+
+/** What a label means, and what the user can do. */
+interface FindingKind extends Omit<ReportRule, 'id'> {
+  level: FindingLevel
+  remedy: string
+}
+
+const kind = (level: FindingLevel, name: string, description: string, remedy: string): FindingKind => ({
+  level,
+  name,
+  description,
+  remedy,
+})
+const ACCEPT = 'If it is known, --baseline FILE accepts it.'
+const SERVICE_REMEDY = `Show this request and its response to the owner of the service. ${ACCEPT}`
+
+const VIOLATIONS: Readonly<Record<Party, FindingKind>> = {
+  client: kind(
+    'error',
+    'The client violates the contract',
+    'Every request obeys openapi.yaml. A service may refuse what does not, or do something else.',
+    `Correct the request of the client. ${ACCEPT}`,
+  ),
+  service: kind(
+    'error',
+    'The service violates the contract',
+    'Every response obeys openapi.yaml. A client that relies on it does not expect this.',
+    SERVICE_REMEDY,
+  ),
+}
+
+function kindOf(finding: JudgedDifference): FindingKind {
+  switch (finding.label) {
+    case 'contract violation':
+      return VIOLATIONS[partyOf(finding)]
+    case 'broken rule':
+      return kind(
+        'error',
+        'The service breaks a rule of the specification',
+        'The specification demands it, whatever the account holds.',
+        SERVICE_REMEDY,
+      )
+    case 'unexplained':
+      return kind(
+        'error',
+        'The behaviour of the service is unexplained',
+        'Nothing that the specification permits and nothing that the account can hold leads to it.',
+        SERVICE_REMEDY,
+      )
+    case 'another choice':
+      return kind(
+        'note',
+        'The service makes a choice of its own',
+        'The specification leaves it open, and no alternative of openapi.yaml is like it.',
+        'If a client depends on it, write an overlay that describes it.',
+      )
+    case 'decides assumption':
+      return kind(
+        'note',
+        'The service chooses another alternative',
+        'The specification leaves it open, and the service has chosen another alternative than the stand-in.',
+        'dmarc-understudy calibrate writes an overlay with which the stand-in does the same.',
+      )
+    case 'cannot tell': {
+      const { reason, remedy } = reasonOf(finding)
+      return kind('note', 'It cannot be decided', reason, remedy)
+    }
+  }
+}
+
+function ruleOf(finding: JudgedDifference): ReportRule {
+  const { label, rule, assumption, alternative } = finding
+  const { name, description } = kindOf(finding)
+  const side = partyOf(finding) === 'client' ? 'request' : 'response'
+  const usual = label === 'contract violation' ? `contract-violation/${side}` : label.replaceAll(' ', '-')
+  const choice = assumption === undefined ? undefined : `${assumption}/${alternative ?? 0}`
+  return { id: rule ?? choice ?? usual, name, description }
+}
+
+/** A finding for a person. */
+export function showFinding(finding: JudgedDifference, { count, accepted, failOn }: FindingContext): ReportFinding {
+  const { message, pointer, method, path, request_id: requestId, status, id, asked, answered, overlay } = finding
+  const { level, remedy } = kindOf(finding)
+  const known = accepted === undefined ? '' : ` Accepted by the baseline: ${accepted.reason}`
+  const mild = accepted !== undefined ? 'note' : 'warning'
+  return {
+    rule: ruleOf(finding),
+    level: level === 'error' && (accepted !== undefined || !isCounted(finding, failOn)) ? mild : level,
+    message: message + quoteBodies(finding) + known,
+    pointer,
+    request: { method, path, requestId, status, body: asked },
+    occurrences: count,
+    details: [
+      { kind: 'text', text: `The finding is called ${id}.` },
+      ...(answered === undefined ? [] : [{ kind: 'code', title: 'Response', text: answered } as const]),
+    ],
+    remedy: { text: overlay === undefined ? remedy : `${remedy} It would have to say: ${overlay}` },
+  }
+}
+
+/** How many characters of a body stand in a message. The details have more. */
+const QUOTED = 160
+
+/** The bodies, where the message is about more than a place in one of them. */
+function quoteBodies({ label, asked, answered }: JudgedDifference): string {
+  if (label === 'contract violation' || label === 'decides assumption') return ''
+  const sent = asked === undefined ? '' : ` Sent: ${shorten(asked, QUOTED)}`
+  return answered === undefined ? sent : `${sent} Came: ${shorten(answered, QUOTED)}`
+}
+
+/** A finding for the JSON report. */
+export function reportFinding(
+  finding: JudgedDifference,
+  { count, accepted }: FindingContext,
+  lineOf: LineOf,
+): ReportedFinding {
+  const { pointer, line = pointer === undefined ? undefined : lineOf(pointer) } = finding
+  return {
+    ...finding,
+    ...(isFailure(finding) && { by: partyOf(finding) }),
+    ...(line !== undefined && { line }),
+    ...(count > 1 && { count }),
+    ...(accepted !== undefined && { accepted: accepted.reason }),
+  }
+}

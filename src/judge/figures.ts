@@ -1,0 +1,82 @@
+import type { ReadExchange } from '../exchanges/reading.ts'
+import { isObject, type Json } from '../ground/json.ts'
+import type { Remark } from './remark.ts'
+import { serviceTime } from './service-time.ts'
+
+const DAY = 24 * 3_600_000
+/** This many changes of one record within a day are neither one refresh nor the effect of an addition. */
+const CHANGES = 3
+/** How many domains are followed. */
+const FOLLOWED = 10_000
+
+/** One read of the records. */
+interface Read {
+  at: number
+  text: string
+  /** The domains, as a text. */
+  domains: string
+  /** The figures of the domains that have mail, each as a text. */
+  figures: ReadonlyMap<string, string>
+}
+
+/**
+ * Follows the figures of the records of one account, which are refreshed once a day. All times are those of the Date
+ * field. Only changes from non-zero figures to others count: a domain that another client removes and adds again has no
+ * mail until the next refresh, and the policy of a domain can follow that of a parent domain.
+ */
+export class FigureTrack {
+  #last: Read | undefined
+  /** For each domain and each of its latest changes: when it was last seen unchanged. */
+  #unchanged = new Map<string, number[]>()
+
+  /** What the next list of records shows, together with those before it. */
+  take(reading: ReadExchange): Remark | undefined {
+    const last = this.#last
+    if (reading.operation?.id !== 'listDmarc') return undefined
+    if (reading.outcome.kind === 'success' && reading.outcome.text === last?.text) {
+      last.at = Math.max(last.at, serviceTime(reading) ?? last.at)
+      return undefined
+    }
+    const read = readRecords(reading)
+    if (read === undefined) return undefined
+    this.#last = read
+    if (last === undefined || last.domains !== read.domains || read.at < last.at) {
+      this.#unchanged = new Map()
+      return undefined
+    }
+    const changed = [...read.figures].filter(([domain, text]) => (last.figures.get(domain) ?? text) !== text)
+    const often = changed.map(([domain]) => domain).filter((domain) => this.#note(domain, last.at, read.at))
+    const [first] = often
+    if (first === undefined) return undefined
+    const others = often.length === 1 ? '' : `, and those of ${often.length - 1} more,`
+    const message = `The figures of ${first}${others} changed ${CHANGES} times within a day.`
+    return { rule: 'daily-refresh', what: 'data', message }
+  }
+
+  /** Records a change between two moments. Returns whether the record has changed too often. */
+  #note(domain: string, since: number, until: number): boolean {
+    const known = this.#unchanged.get(domain) ?? []
+    if (this.#unchanged.size >= FOLLOWED && known.length === 0) return false
+    const latest = [...known, since].slice(-CHANGES)
+    this.#unchanged.set(domain, latest)
+    return latest.length === CHANGES && until - (latest[0] ?? since) < DAY
+  }
+}
+
+/** The records of a response; `undefined` if it has none, or does not say when it was sent. */
+function readRecords(reading: ReadExchange): Read | undefined {
+  const { outcome } = reading
+  const at = serviceTime(reading)
+  if (at === undefined || outcome.kind !== 'success') return undefined
+  if (!Array.isArray(outcome.data) || !outcome.data.every(isRecord)) return undefined
+  const figures = new Map<string, string>()
+  for (const { domain, dmarc, dkim, spf, count } of outcome.data) {
+    if (Number(count) > 0) figures.set(domain, JSON.stringify([dmarc, dkim, spf, count]))
+  }
+  const domains = JSON.stringify(outcome.data.map(({ domain }) => domain).toSorted())
+  return { at, text: outcome.text, domains, figures }
+}
+
+function isRecord(value: unknown): value is Json & { domain: string } {
+  return isObject(value) && typeof value['domain'] === 'string'
+}

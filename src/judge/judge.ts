@@ -1,0 +1,216 @@
+import type { Assumption } from '../contract/assumptions.ts'
+import type { Choices } from '../contract/choices.ts'
+import { readWidest, type Widest } from '../contract/widest.ts'
+import type { Exchange, SeenResponse } from '../exchanges/exchange.ts'
+import { formOf } from '../exchanges/key-form.ts'
+import { changesSomething, createReader, type ReadExchange } from '../exchanges/reading.ts'
+import { isObject } from '../ground/json.ts'
+import { redactKeys } from '../journal/redaction/key-shapes.ts'
+import { judgeRefusal, judgeSuccess } from './behaviour.ts'
+import { Belief } from './belief.ts'
+import { type ChoiceObservation, Observations } from './choice-evidence.ts'
+import { ChoiceReader } from './choice-reader.ts'
+import { ANSWERED_WITHOUT_KEY, findContractProblems, keyRuleOf } from './contract-check.ts'
+import type { JudgedDifference } from './finding.ts'
+import { describeChoice, describeRemark, KeptFindings } from './findings.ts'
+import { isAnsweredWithoutKey, isRefusedUnread } from './gate.ts'
+import { doubtWhatIsNamed } from './losses.ts'
+import type { Remark } from './remark.ts'
+import { AskedRequest } from './request.ts'
+import { RequestIdTrack } from './request-ids.ts'
+import { serviceTime } from './service-time.ts'
+import { type Track, Tracks } from './tracks.ts'
+
+export interface JudgeOptions {
+  choices: Choices
+  /** Whether no other client changes the account during the judgement, so that what was seen stays true. */
+  isSoleWriter?: boolean
+  /** Whether no other client would use a domain or group name like this. */
+  isOwnName?(name: string): boolean
+}
+
+/** What was found so far. */
+export interface Conclusion {
+  /** All exchanges that were taken; `judged` counts those whose behaviour could be judged. */
+  exchanges: number
+  judged: number
+  findings: readonly JudgedDifference[]
+  /** How many findings each id has; `findings` has only the first one. */
+  counts: Readonly<Record<string, number>>
+  /** What the exchanges show about choices. */
+  observations: readonly ChoiceObservation[]
+  /** The texts of messages, by code or by `operationId` of a success. */
+  messages: Readonly<Record<string, readonly string[]>>
+}
+
+/** How many texts of messages are kept for each code or operation. */
+const MESSAGES = 5
+/** A service can invent any number of codes. */
+const MESSAGE_KINDS = 100
+const NO_RESPONSE: SeenResponse = { status: 0, headers: {}, body: { isKnown: false, reason: 'No response came.' } }
+const OVERLAP = 'Another request that may change the account was in progress, so it is not known what came first.'
+
+/**
+ * Judges exchanges with one service, in the order in which they were sent. It is the only judgement: `check`, `proxy`,
+ * `verify` and `calibrate` use it. For each exchange:
+ *
+ * 1. Read it: which operation, what was asked, what the envelope of the response says.
+ * 2. Compare request and response with openapi.yaml, in which each open part is any of its alternatives.
+ * 3. Compare the response with earlier ones of the same key: request ids, quotas, daily figures.
+ * 4. Judge the gate. A request without a valid key must be refused.
+ * 5. Make the corridor of the request, from what is believed of the account: what every service refuses, and what some
+ *    service may refuse. A success of the former is a failure, and so is a refusal that is in neither.
+ * 6. Compare what is certain of a success, and learn from it what the account holds.
+ *
+ * What another client can have caused is `cannot tell`, unless no other client changes the account.
+ */
+export class Judge {
+  readonly #widest: Widest
+  readonly #read: (exchange: Exchange) => ReadExchange | undefined
+  readonly #tracks: Tracks
+  readonly #isCertain: (name: string) => boolean
+  readonly #requestIds = new RequestIdTrack()
+  readonly #kept = new KeptFindings()
+  readonly #choices: ChoiceReader
+  readonly #assumptions: ReadonlyMap<string, Assumption>
+  readonly #observations = new Observations()
+  readonly #messages = new Map<string, Set<string>>()
+  #exchanges = 0
+  #judged = 0
+
+  private constructor({ choices, isSoleWriter = false, isOwnName }: JudgeOptions, widest: Widest) {
+    this.#widest = widest
+    this.#choices = new ChoiceReader(choices, isSoleWriter)
+    this.#assumptions = new Map(choices.assumptions.map((each) => [each.id, each]))
+    this.#read = createReader(choices.contract)
+    this.#isCertain = (name) => isSoleWriter || isOwnName?.(name) === true
+    this.#tracks = new Tracks(this.#isCertain)
+  }
+
+  static async begin(options: JudgeOptions): Promise<Judge> {
+    return new Judge(options, await readWidest(options.choices.contract))
+  }
+
+  /** Judges the next exchange. Returns its own findings. */
+  take(exchange: Exchange): readonly JudgedDifference[] {
+    this.#exchanges++
+    const response = exchange.response ?? NO_RESPONSE
+    const reading = this.#read({ ...exchange, response })
+    if (reading === undefined) return []
+    const track = this.#tracks.of(exchange.request.credentials)
+    const asked = new AskedRequest(reading, (id) => track.belief.groupsLike(id))
+    const findings = exchange.response === undefined ? [] : [...findContractProblems(reading, this.#widest)]
+    const ids = new Set(findings.map(({ id }) => id))
+    const report = (remark: Remark) => {
+      const finding = describeRemark(remark, reading, this.#widest)
+      if (ids.size < ids.add(finding.id).size) findings.push(finding)
+    }
+    if (exchange.response !== undefined) this.#follow(reading, track, report)
+    for (const { id, permits } of this.#choices.read(reading, asked, track.belief)) {
+      this.#observations.add({ id, permits, evidence: [exchange.id], count: 1 })
+      const [number] = permits
+      if (permits.length === 1 && number !== undefined && number > 0) {
+        findings.push(describeChoice({ id, number }, reading, this.#widest, this.#assumptions.get(id)))
+      }
+    }
+    this.#judge({ reading, asked, track, report })
+    this.#tracks.settle(track)
+    for (const finding of findings) this.#kept.keep(finding)
+    return findings
+  }
+
+  /** Must be called if exchanges were left out: they may have changed the accounts. */
+  forget(): void {
+    this.#tracks.forget()
+  }
+
+  /** How many exchanges had a behaviour that could be judged. */
+  get judged(): number {
+    return this.#judged
+  }
+
+  /** What was found so far; more exchanges can be taken afterwards. */
+  conclude(): Conclusion {
+    return {
+      exchanges: this.#exchanges,
+      judged: this.#judged,
+      findings: this.#kept.findings,
+      counts: this.#kept.counts,
+      observations: this.#observations.all,
+      messages: Object.fromEntries([...this.#messages].map(([of, texts]) => [of, [...texts]])),
+    }
+  }
+
+  /** Compares a response with earlier ones. */
+  #follow(reading: ReadExchange, { quota, figures }: Track, report: (remark: Remark) => void): void {
+    const repeated = this.#requestIds.take(reading)
+    const changed = figures.take(reading)
+    for (const remark of [repeated, ...quota.take(reading), changed]) if (remark !== undefined) report(remark)
+    const message = messageOf(reading)
+    if (message === undefined) return
+    const texts = this.#messages.get(message.of) ?? new Set()
+    if (this.#messages.size >= MESSAGE_KINDS && texts.size === 0) return
+    if (texts.size < MESSAGES) this.#messages.set(message.of, texts.add(redactKeys(message.text)))
+  }
+
+  /** Judges the behaviour, as far as it is known what was asked and answered. */
+  #judge({ reading, asked, track, report }: Judged): void {
+    const { exchange, operation, outcome, failed, response } = reading
+    const { method, credentials } = exchange.request
+    const mayChange = changesSomething(method)
+    if (method === 'HEAD') return
+    const isAnswer = outcome.kind !== 'unreadable' && failed === undefined
+    const isDone = outcome.kind === 'success' && response.status < 300
+    const code =
+      outcome.kind === 'refusal' && this.#widest.contract.catalogue.has(outcome.code) ? outcome.code : undefined
+    if (mayChange && code === undefined) this.#tracks.noteChange(credentials)
+    if (!isAnswer || (!isDone && code === undefined)) {
+      if (mayChange) doubtWhatIsNamed(asked, track.belief)
+      return
+    }
+    if (operation === undefined || asked.body === 'unknown') {
+      if (mayChange && !isRefusedAtGate(code)) doubtUnknown(asked, code, track.belief)
+      return
+    }
+    if (isRefusedUnread(reading)) return
+    if (isAnsweredWithoutKey(reading, asked)) {
+      report({ rule: keyRuleOf(operation)?.id, what: 'key', message: ANSWERED_WITHOUT_KEY })
+      return
+    }
+    const form = formOf(credentials)
+    if (form === 'none' || form === 'wrong' || isRefusedAtGate(code)) return
+    this.#judged++
+    const { overlaps } = exchange
+    if (overlaps && mayChange) doubtWhatIsNamed(asked, track.belief)
+    if (overlaps && isDone) report({ label: 'cannot tell', what: 'overlap', message: OVERLAP })
+    // Of requests at the same time, nobody knows which was handled first.
+    const belief = overlaps ? new Belief(this.#isCertain) : track.belief
+    const source = { by: exchange.id, at: serviceTime(reading) ?? exchange.until }
+    const admitted = { reading, asked, belief, source, report }
+    if (code === undefined) judgeSuccess(admitted)
+    else judgeRefusal(admitted, code)
+  }
+}
+
+interface Judged {
+  reading: ReadExchange
+  asked: AskedRequest
+  track: Track
+  report(remark: Remark): void
+}
+
+function isRefusedAtGate(code: string | undefined): boolean {
+  return code === 'unauthorized' || code === 'rate_limited'
+}
+
+/** A request of which it is not known what it asks: a refusal may have been of a part. */
+function doubtUnknown(asked: AskedRequest, code: string | undefined, belief: Belief): void {
+  if (asked.call !== '' || code === undefined) belief.forget()
+}
+
+function messageOf({ outcome, operation }: ReadExchange): { of: string; text: string } | undefined {
+  if (outcome.kind === 'refusal') return { of: outcome.code, text: outcome.message }
+  if (outcome.kind !== 'success' || operation === undefined || !isObject(outcome.data)) return undefined
+  const text = outcome.data['message']
+  return typeof text === 'string' ? { of: operation.id, text } : undefined
+}

@@ -1,0 +1,90 @@
+import { domainToASCII } from 'node:url'
+import { memoize } from '../ground/memo.ts'
+
+/**
+ * How services may read and compare the names of domains and groups. The specification says that a domain is a hostname
+ * and that names of groups are compared case-insensitively, and no more. So each question has three answers: every
+ * service says yes, every service says no, or it is open.
+ */
+
+/** Two labels or more of letters, digits and inner hyphens (RFC 1123 §2.1), of which the last one has only letters. */
+const PLAIN_HOSTNAME = /^(?=.{3,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/i
+/** Labels with hyphens at these places are reserved (RFC 5890 §2.3.1). */
+const RESERVED_LABEL = /(?:^|\.)..--/
+/** Many names like this are those of registries, such as `co.uk`. */
+const LIKE_A_REGISTRY = /^[a-z]{2,3}\.[a-z]{2}$/i
+const LIBERAL_LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/
+const LONGEST_HOSTNAME = 253
+const ASCII = /^[\x20-\x7e]*$/
+const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu
+/** Longer texts are compared as they are, and are not kept. */
+const LONGEST_READ = 1_024
+
+/** The same for all spellings that some service may take for one domain. */
+export const comparable = memoize(
+  (name) => {
+    if (PLAIN_HOSTNAME.test(name)) return name.toLowerCase()
+    if (name.length > LONGEST_READ) return name
+    const visible = name.trim().replaceAll(INVISIBLE, '')
+    const ascii = ASCII.test(visible) ? visible : domainToASCII(visible) || visible
+    return ascii.toLowerCase().replace(/\.$/, '')
+  },
+  { limit: 20_000, longest: LONGEST_HOSTNAME },
+)
+
+/** Whether every service takes the text for a hostname. */
+export function isPlainHostname(name: string): boolean {
+  return PLAIN_HOSTNAME.test(name) && !RESERVED_LABEL.test(name) && !LIKE_A_REGISTRY.test(name)
+}
+
+/** Whether some service may take the text for a hostname. */
+export function mayBeHostname(name: string): boolean {
+  const read = comparable(name).replace(/^\*\./, '')
+  return read !== '' && read.length <= LONGEST_HOSTNAME && read.split('.').every((label) => LIBERAL_LABEL.test(label))
+}
+
+/** In lower case, by ASCII alone. Every service that compares without regard to case finds such texts equal. */
+export function asciiLowered(text: string): string {
+  return text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
+}
+
+/** The same for all names of groups that some service may find equal. */
+export const loosely = memoize(
+  (name) =>
+    name
+      .replaceAll(INVISIBLE, '')
+      .replaceAll(/\p{Cc}/gu, ' ')
+      .normalize('NFKC')
+      .trim()
+      .toUpperCase()
+      .toLowerCase(),
+  { limit: 20_000, longest: 200 },
+)
+
+/** Whether every service takes the text for the name of a group: visible ASCII, with spaces inside only. */
+export function isPlainName(name: string): boolean {
+  return name.length <= 100 && /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(name)
+}
+
+/** The fewest characters that some service may count in a name. */
+export function shortest(name: string): number {
+  const visible = tame(name)
+  if (visible.length <= 100 || ASCII.test(visible)) return visible.length
+  // A service may count what a reader sees as one character.
+  return [...new Intl.Segmenter('en').segment(visible.slice(0, LONGEST_READ))].length
+}
+
+/** Whether a service may show a group that was named `sent` with the name `shown`. */
+export function mayBeStoredAs(sent: string, shown: string): boolean {
+  return sent === shown || sent.trim() === shown || (!isPlainName(sent) && tame(sent) === tame(shown))
+}
+
+/** Without what a service may drop from a name or replace in it. */
+function tame(name: string): string {
+  return name
+    .replaceAll(INVISIBLE, '')
+    .replaceAll(/\p{Cc}/gu, '')
+    .replaceAll(/\p{Cs}/gu, '\ufffd')
+    .normalize('NFC')
+    .trim()
+}

@@ -1,0 +1,152 @@
+import { isUtf8 } from 'node:buffer'
+import type { ReadExchange } from '../exchanges/reading.ts'
+import { findDuplicateField } from '../ground/duplicate-fields.ts'
+import { isObject, readJson } from '../ground/json.ts'
+import { memoizeWeakly } from '../ground/memo.ts'
+import { isDeeperThan } from '../ground/nesting.ts'
+import { runAtOnce } from '../ground/work.ts'
+import { readParameters } from '../http/target.ts'
+import { asciiLowered, comparable } from './names.ts'
+
+/** The fields of a body by their type. A body needs those that are `required`. */
+interface BodyForm {
+  lists: readonly string[]
+  texts: readonly string[]
+  required: readonly string[]
+}
+
+/** What the specification says of each body, by operation. Other operations read no body. */
+export const FORMS: Readonly<Record<string, BodyForm>> = {
+  addDomains: { lists: ['domains'], texts: [], required: ['domains'] },
+  deleteDomains: { lists: ['domains'], texts: [], required: ['domains'] },
+  createDomainGroup: { lists: ['domains'], texts: ['name'], required: ['name'] },
+  updateDomainGroup: { lists: ['domains', 'add_domains', 'remove_domains'], texts: ['name'], required: [] },
+}
+
+/** The operations with the parameter `id`. */
+const WITH_ID: ReadonlySet<string> = new Set(['listDomainGroups', 'updateDomainGroup', 'deleteDomainGroup'])
+
+/** How many different values of `id` are read. No service reads more than one or two. */
+const IDS_READ = 20
+
+/** A request as the judge reads it. */
+export class AskedRequest {
+  /** The id of the operation. */
+  readonly call: string
+  /** The different values of the parameter `id`, in their order; empty for an operation without it. */
+  readonly ids: readonly string[]
+  readonly hasUnknownParameter: boolean
+  readonly form: BodyForm | undefined
+  /** What the body is. It is `ignored` where the operation reads none, and has `fields` only if it is an `object`. */
+  readonly body: 'ignored' | 'unknown' | 'empty' | 'not JSON' | 'no object' | 'object'
+  readonly fields: ReadonlyMap<string, unknown>
+  /** Whether services may read the body in different ways, because of its type, its coding or how it is written. */
+  readonly isOdd: boolean
+  /** Of the body, in bytes. */
+  readonly size: number
+  readonly #names = new Map<string, ReadonlySet<string>>()
+
+  /** `groupsLike` gives the known ids that some services find equal to an id: databases often compare without case. */
+  constructor({ exchange, operation, query }: ReadExchange, groupsLike: (id: string) => Iterable<string> = () => []) {
+    const { body, headers } = exchange.request
+    this.call = operation?.id ?? ''
+    const parameters = query === undefined ? [] : readParameters(query)
+    const hasId = WITH_ID.has(this.call)
+    const ids = hasId ? parameters.filter(([name]) => name === 'id').map(([, value]) => value) : []
+    const asked = [...new Set(ids)].slice(0, IDS_READ)
+    this.ids = [...new Set(asked.flatMap((id) => [id, ...groupsLike(id)]))]
+    this.hasUnknownParameter = parameters.some(([name]) => !hasId || name !== 'id')
+    this.form = Object.hasOwn(FORMS, this.call) ? FORMS[this.call] : undefined
+    this.size = body.isKnown ? body.bytes.length : 0
+    const read = this.form === undefined || !body.isKnown ? undefined : readBody(body.bytes)
+    this.body = this.form === undefined ? 'ignored' : (read?.kind ?? 'unknown')
+    this.fields = read?.fields ?? NO_FIELDS
+    this.isOdd = this.size > 0 && (read?.isOdd === true || !isUsualType(headers))
+  }
+
+  /** Whether some service may find the group with this id for the request. */
+  asksForGroup(id: string): boolean {
+    return this.ids.some((each) => asciiLowered(each) === asciiLowered(id))
+  }
+
+  /** Whether it has the field, even with a wrong value. */
+  has(field: string): boolean {
+    return this.fields.has(field)
+  }
+
+  /** The value of a field that is a text. */
+  text(field: string): string | undefined {
+    const value = this.fields.get(field)
+    return typeof value === 'string' ? value : undefined
+  }
+
+  /** The entries of a field that is a list of texts; empty for any other. */
+  list(field: string): readonly string[] {
+    const value = this.fields.get(field)
+    return areTexts(value) ? value : []
+  }
+
+  /** The entries of a list in comparable form. */
+  names(field: string): ReadonlySet<string> {
+    return this.#namesIn([field], field)
+  }
+
+  /** The entries of all lists in comparable form. */
+  get allNames(): ReadonlySet<string> {
+    return this.#namesIn(this.form?.lists ?? [], '')
+  }
+
+  #namesIn(fields: readonly string[], key: string): ReadonlySet<string> {
+    const known = this.#names.get(key)
+    if (known !== undefined) return known
+    const names = new Set(fields.flatMap((field) => this.list(field).map(comparable)))
+    this.#names.set(key, names)
+    return names
+  }
+}
+
+const NO_FIELDS: ReadonlyMap<string, unknown> = new Map()
+const BYTE_ORDER_MARK = '\ufeff'
+/** Bodies with deeper nesting, or with numbers like these, may be beyond what a parser reads. */
+const DEEP = 16
+const LARGE_NUMBER = /\d{16}|\de[+-]?\d{3}/i
+
+/** The text of a body in UTF-8 without its byte order mark, and its JSON. Several parts of a judgement need them. */
+export const readText = memoizeWeakly((bytes: Buffer) => {
+  const whole = bytes.toString()
+  const isMarked = whole.startsWith(BYTE_ORDER_MARK)
+  const text = isMarked ? whole.slice(BYTE_ORDER_MARK.length) : whole
+  return { text, value: readJson(text), isMarked, isValid: isUtf8(bytes) }
+})
+
+function readBody(bytes: Buffer): Pick<AskedRequest, 'fields' | 'isOdd'> & { kind: AskedRequest['body'] } {
+  if (bytes.length === 0) return { kind: 'empty', fields: NO_FIELDS, isOdd: false }
+  const { text, value, isMarked, isValid } = readText(bytes)
+  const isUnusual = isMarked || LARGE_NUMBER.test(text) || !isValid
+  if (value === undefined) return { kind: 'not JSON', fields: NO_FIELDS, isOdd: isUnusual }
+  const isOdd =
+    isUnusual ||
+    (!isFlat(value, text) && (runAtOnce(isDeeperThan(DEEP, value)) || findDuplicateField(text) !== undefined))
+  if (!isObject(value)) return { kind: 'no object', fields: NO_FIELDS, isOdd }
+  return { kind: 'object', fields: new Map(Object.entries(value)), isOdd }
+}
+
+/** Whether an object has nothing but texts and lists of texts, and a colon for each field. Then none is sent twice. */
+function isFlat(value: unknown, text: string): boolean {
+  if (!isObject(value)) return false
+  const fields = Object.values(value)
+  return (
+    fields.every((each) => typeof each === 'string' || areTexts(each)) && text.split(':').length === fields.length + 1
+  )
+}
+
+const USUAL_TYPE = /^application\/json\s*(?:;\s*charset="?utf-?8"?\s*)?$/i
+
+/** Whether every service reads such a body as JSON in UTF-8. */
+function isUsualType(headers: ReadExchange['exchange']['request']['headers']): boolean {
+  return USUAL_TYPE.test(headers['content-type'] ?? '') && (headers['content-encoding'] ?? 'identity') === 'identity'
+}
+
+export function areTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string')
+}

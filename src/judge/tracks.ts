@@ -1,0 +1,87 @@
+import type { Credentials } from '../exchanges/exchange.ts'
+import { Belief } from './belief.ts'
+import { FigureTrack } from './figures.ts'
+import { QuotaTrack } from './quotas.ts'
+
+/** What is followed for one key. */
+export interface Track {
+  readonly belief: Belief
+  readonly quota: QuotaTrack
+  readonly figures: FigureTrack
+  /** The number of the latest exchange whose effect the belief has. */
+  seen: number
+  /** How much the belief had when it was last counted. */
+  size: number
+}
+
+/** How many keys are told apart, and how much is remembered of all accounts. Then the longest idle key is forgotten. */
+const MOST_KEYS = 1_000
+const MOST_REMEMBERED = 500_000
+
+/** The tracks of all keys. Two keys may belong to one account, so a change with one key makes others uncertain. */
+export class Tracks {
+  /** In the order of their latest use. */
+  readonly #all = new Map<string, Track>()
+  readonly #isCertain: (name: string) => boolean
+  #exchanges = 0
+  /** The key of the latest change, and the number of the latest change with another key. */
+  #changer: string | undefined
+  #changed = 0
+  #changedBefore = 0
+  #size = 0
+
+  constructor(isCertain: (name: string) => boolean) {
+    this.#isCertain = isCertain
+  }
+
+  /** The track of a key, for its next exchange. */
+  of(credentials: Credentials): Track {
+    this.#exchanges++
+    const name = nameOf(credentials)
+    const track = this.#all.get(name) ?? this.#create()
+    this.#all.delete(name)
+    this.#all.set(name, track)
+    const foreign = this.#changer === name ? this.#changedBefore : this.#changed
+    if (track.seen < foreign) track.belief.forget()
+    track.seen = this.#exchanges
+    return track
+  }
+
+  /** Notes that the latest exchange may have changed the account of this key. */
+  noteChange(credentials: Credentials): void {
+    const name = nameOf(credentials)
+    if (this.#changer !== name) this.#changedBefore = this.#changed
+    this.#changer = name
+    this.#changed = this.#exchanges
+  }
+
+  /** Keeps the memory bounded, once the belief of a track has changed. */
+  settle(track: Track): void {
+    this.#size += track.belief.size - track.size
+    track.size = track.belief.size
+    for (const [name, idle] of this.#all) {
+      if (idle === track || (this.#all.size <= MOST_KEYS && this.#size <= MOST_REMEMBERED)) return
+      this.#all.delete(name)
+      this.#size -= idle.size
+    }
+  }
+
+  forget(): void {
+    this.#all.clear()
+    this.#size = 0
+  }
+
+  #create(): Track {
+    return {
+      belief: new Belief(this.#isCertain),
+      quota: new QuotaTrack(),
+      figures: new FigureTrack(),
+      seen: this.#exchanges,
+      size: 0,
+    }
+  }
+}
+
+function nameOf(credentials: Credentials): string {
+  return credentials.kind === 'sent' ? credentials.key : ''
+}

@@ -1,0 +1,339 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { HarError } from '../../../src/exchanges/har/service.ts'
+import type { Json } from '../../../src/ground/json.ts'
+import { type EntryOptions, entryOf, harOf } from '../../support/recorded.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { BODY, expectBody, readEntries, readEntry, readFiles, readText } from './reading.ts'
+
+const fieldsOf = (fields: Record<string, unknown>) => ({
+  headers: Object.entries(fields).map(([name, value]) => ({ name, value })),
+})
+const withKey = (after: number, value?: string): EntryOptions => ({
+  after,
+  request: fieldsOf({ host: 'x', ...(value !== undefined && { authorization: value }) }),
+})
+const kindsOf = async (...values: (string | undefined)[]) => {
+  const { read, secrets } = await readEntries(...values.map((value, index) => withKey(100 * index, value)))
+  return { kinds: read.map(({ request }) => request.credentials.kind), secrets }
+}
+const REAL = 'Bearer abcdefghijklmnop1234'
+
+describe('A key', () => {
+  it.each([
+    ...['[REDACTED]', 'REDACTED', '[Authorization redacted]', '<removed>', '***', 'xxxx', '', ' ', 'Bearer', 'bearer '],
+    ...['Bearer <removed>', 'Bearer ***', 'Bearer [REDACTED]', 'Bearer xxxxxxxxxxxx', 'Bearer REDACTED', 'Bearer …'],
+    ...['Bearer <token>', 'Bearer {{api_key}}', 'Bearer $TOKEN', 'Bearer YOUR_API_KEY', 'Bearer abc***xyz'],
+    ...['Bearer abcd...wxyz', '[sanitized]', '__REDACTED__', '*** removed ***', 'Header value removed', '"masked"'],
+    ...['5f4dcc3b5aa765d61d8327deb882cf99', 'sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
+    ...['Bearer REDACTED_BY_HAR_SANITIZER', 'Basic [redacted]', '•••••••', '-', 'null'],
+  ])('that was replaced by %j is unknown', async (value) => {
+    const { kinds, secrets } = await kindsOf(value, value)
+    expect(kinds).toEqual(['unknown', 'unknown'])
+    if (value !== 'null') expect((await kindsOf(value, REAL)).kinds).toEqual(['unknown', 'sent'])
+    expect(secrets.filter((secret) => secret !== 'null')).toEqual([])
+  })
+
+  it('that is missing is known to be missing only where the recording shows another one', async () => {
+    expect((await kindsOf(undefined, REAL)).kinds).toEqual(['none', 'sent'])
+    expect((await kindsOf(undefined, 'abcdef')).kinds).toEqual(['unknown', 'unknown'])
+    expect((await kindsOf(undefined, '[REDACTED]')).kinds).toEqual(['unknown', 'unknown'])
+  })
+
+  it.each(['Bearer 5f4dcc3b5aa765d61d8327deb882cf99', 'Bearer Redwood-1234', 'Bearer two words', 'Token abcdefgh'])(
+    'is not taken for a replacement: %s',
+    async (value) => expect((await kindsOf(value, REAL)).kinds).toEqual(['sent', 'sent']),
+  )
+})
+
+describe('A header field', () => {
+  it.each(['[REDACTED]', '***', 'xxxxxxxx-xxxx', '00000000-0000-0000-0000-000000000000', '<hidden>', 'redacted'])(
+    'that was replaced by %j is hidden, and names no exchange',
+    async (value) => {
+      const replaced = value === 'xxxxxxxx-xxxx' ? 'xxxxxxxx' : value
+      const fields = { 'Content-Type': 'application/json', 'X-Request-Id': replaced, 'X-RateLimit-Limit': replaced }
+      const exchange = await readEntry({ response: fieldsOf(fields), request: fieldsOf({ a: 'b', Origin: replaced }) })
+      expect(exchange).toMatchObject({
+        id: 'entry 1',
+        request: { headers: { a: 'b' }, hidden: ['origin'] },
+        response: { hidden: ['x-request-id', 'x-ratelimit-limit'] },
+      })
+      expect(exchange?.response?.headers).toEqual(expect.objectContaining({ 'content-type': 'application/json' }))
+      expect(Object.keys(exchange?.response?.headers ?? {})).toEqual(['content-type'])
+    },
+  )
+
+  it('with an ordinary value is shown, and without any value, too', async () => {
+    const fields = { Accept: '*/*', 'X-Request-Id': '', Vary: '*', Age: '000', Remaining: 29 }
+    const exchange = await readEntry({ response: fieldsOf(fields) })
+    const shown = { accept: '*/*', 'x-request-id': '', vary: '*', age: '000', remaining: '29' }
+    expect({ ...exchange?.response?.headers }).toEqual(shown)
+    expect(exchange?.response).not.toHaveProperty('hidden')
+  })
+
+  it.each([
+    [
+      'two fields',
+      [
+        ['X-RateLimit-Limit', '30'],
+        ['x-ratelimit-limit', '30'],
+      ],
+    ],
+    ['lines of one', [['X-RateLimit-Limit', '30\n30']]],
+  ])('that came twice, as %s, is shown as it came', async (_, pairs) => {
+    const headers = pairs.map(([name, value]) => ({ name, value }))
+    expect((await readEntry({ response: { headers } }))?.response?.headers['x-ratelimit-limit']).toBe('30, 30')
+  })
+
+  it('may be the property of an object, and its name that of one of all objects', async () => {
+    const exchange = await readEntry({ response: { headers: JSON.parse('{"__proto__":"a","constructor":"b"}') } })
+    expect(Object.entries(exchange?.response?.headers ?? {})).toEqual([
+      ['__proto__', 'a'],
+      ['constructor', 'b'],
+    ])
+  })
+
+  it('about the type of a body is that of the body where it is hidden', async () => {
+    const postData = { mimeType: 'application/json', text: '{}' }
+    const request = { ...fieldsOf({ 'content-type': '[REDACTED]' }), postData }
+    expect((await readEntry({ method: 'POST', request }))?.request.headers['content-type']).toBe('application/json')
+  })
+})
+
+describe('A body', () => {
+  it('of which the recording hides how it was read is unknown', async () => {
+    const request = { ...fieldsOf({ 'content-encoding': '[REDACTED]' }), postData: { text: '{}' } }
+    expectBody((await readEntry({ method: 'POST', request }))?.request.body, /hides the type/)
+  })
+
+  it.each([
+    ...['[REDACTED]', '***', '[application/json redacted]', '<body removed>', '{"name": [REDACTED]}'],
+    ...['{"name":"[REDACTED]"}', '{"domains":["a.example","***"]}', '{"id":"xxxx"}', '{"a":{"b":"[name redacted]"}}'],
+    ...['{"name":"REDACTED"}', '{"id":"<masked>"}', '{"name":"__REDACTED__"}'],
+  ])('that is %s is unknown, in a request and in a response', async (text) => {
+    const size = Buffer.byteLength(text)
+    const request = { ...fieldsOf({ 'content-type': 'application/json' }), postData: { mimeType: 'a', text } }
+    const exchange = await readEntry({ method: 'POST', request, content: { text, size } })
+    expectBody(exchange?.request.body, /was blacked out/)
+    expectBody(exchange?.response?.body, /was blacked out/)
+  })
+
+  it.each([
+    ...['{"message":"The domain was removed."}', '{"name":"xxx"}', '{"name":"Removed"}', '{"id":"0000"}', '{"*":"**"}'],
+    ...['{"message":"No redacted key, such as ***abc."}', '{"domains":["hidden.example"]}'],
+  ])('that is %s is known', async (text) => {
+    expectBody((await readEntry({ content: { text, size: Buffer.byteLength(text) } }))?.response?.body, text)
+  })
+
+  const chunked = fieldsOf({ 'transfer-encoding': 'chunked' })
+  const NOTHING = { text: '', size: 0 }
+
+  it.each<[what: string, content: Json, response: Json | undefined, body: string | RegExp]>([
+    ['an empty text of a chunked response', NOTHING, chunked, /does not have the body/],
+    ['an empty text without a length', NOTHING, undefined, /does not have the body/],
+    ['an empty text of a failed response', NOTHING, { _error: 'net::ERR_FAILED' }, /broken off/],
+    ['half a text of a failed response', { text: '{"a', size: 3 }, { _failureText: 'x' }, /broken off/],
+    ['an empty text of the length 0', NOTHING, fieldsOf({ 'content-length': '0' }), ''],
+    ['JSON that is called base64', { text: BODY, size: 50, encoding: 'base64' }, undefined, BODY],
+    ['gzip that was taken for text', { text: gzipSync(BODY).toString(), size: 50 }, undefined, /lost characters/],
+    ['JSON in place of its text', { text: { success: true }, size: 50 }, undefined, /does not have the body/],
+    ['nothing at all', { text: undefined, size: undefined }, { content: null }, /does not have the body/],
+  ])('of a response is read from %s', async (_, content, response, body) => {
+    expectBody((await readEntry({ content, response: response ?? {} }))?.response?.body, body)
+  })
+
+  it('of a request is unknown where the text is empty and its length is not 0', async () => {
+    const request = {
+      ...fieldsOf({ 'content-type': 'application/json', 'content-length': '20' }),
+      postData: { text: '' },
+    }
+    expectBody((await readEntry({ method: 'POST', request }))?.request.body, /does not have the body/)
+  })
+})
+
+describe('A method', () => {
+  it.each([
+    [
+      ['get', 'POST'],
+      ['GET', 'POST'],
+    ],
+    [
+      ['GET', 'patch'],
+      ['GET', 'patch'],
+    ],
+    [
+      ['Delete', 'patch'],
+      ['DELETE', 'PATCH'],
+    ],
+    [
+      ['options', 'head'],
+      ['OPTIONS', 'HEAD'],
+    ],
+  ])('is spelled by the recorder, unless only PATCH is not in capitals: %j', async (written, sent) => {
+    const { read } = await readEntries(...written.map((method, index) => ({ method, after: index })))
+    expect(read.map(({ request }) => request.method)).toEqual(sent)
+  })
+})
+
+describe('An answer that no service gave', () => {
+  const address = { serverIPAddress: '192.0.2.1' }
+
+  it.each<[what: string, entry: EntryOptions, count: string]>([
+    ['by the cache', { more: { _fromCache: 'memory', ...address } }, 'cache'],
+    ['by the cache of Safari', { more: { _fetchType: 'Disk Cache', ...address } }, 'cache'],
+    ['by a test', { more: { _wasFulfilled: true, ...address } }, 'fulfilled'],
+    ['by something without an address', {}, 'fulfilled'],
+    ['by something with an empty address', { more: { serverIPAddress: '' } }, 'fulfilled'],
+    [
+      'by a service worker',
+      { response: { _fetchedViaServiceWorker: true, _serviceWorkerResponseSource: 'fallback-code' }, more: address },
+      'fulfilled',
+    ],
+  ])('is left out: %s', async (_, entry, count) => {
+    const { size, tally } = await readEntries({ more: address }, { after: 9, ...entry })
+    expect({ size, [count]: tally[count as 'cache'] }).toEqual({ size: 1, [count]: 1 })
+  })
+
+  it('is not assumed where the recorder never names servers, nor where the request has failed', async () => {
+    expect((await readEntries({}, { after: 9 })).size).toBe(2)
+    const failed = { status: 0, headers: [] }
+    expect((await readEntries({ more: address }, { after: 9, response: failed })).size).toBe(2)
+    const passed = { _fetchedViaServiceWorker: true, _serviceWorkerResponseSource: 'network' }
+    expect((await readEntries({ more: address }, { after: 9, response: passed, more: address })).size).toBe(2)
+  })
+
+  it('leaves a gap where it may have been a change', async () => {
+    const { gaps } = await readEntries({ more: address }, { after: 9, method: 'POST' }, { after: 20, more: address })
+    expect(gaps).toEqual([true, true])
+  })
+})
+
+describe('An exchange that is recorded twice', () => {
+  const id = fieldsOf({ 'content-type': 'application/json', 'x-request-id': 'one' })
+  const worker = { _serviceWorkerRef: 'worker@1' }
+  const empty = { text: '', size: 0 }
+  const page = { _fetchedViaServiceWorker: true }
+
+  it.each<[what: string, ...entries: [EntryOptions, EntryOptions]]>([
+    ['by the page and its worker', { response: id }, { after: 20, response: id, content: empty, more: worker }],
+    ['by its worker first', { response: id, content: empty, more: worker }, { after: 1, response: id }],
+    ['by Chrome', { response: { ...id, ...page }, time: 90 }, { after: 20, response: id }],
+    [
+      'without an id',
+      { response: { headers: [{ name: 'a', value: 'b' }] }, time: 90 },
+      {
+        ...{ after: 20, more: worker },
+        response: { headers: [{ name: 'a', value: 'b' }] },
+      },
+    ],
+    ['twice in a file', { response: id }, { response: id }],
+  ])('counts once, with its body: %s', async (_, one, other) => {
+    const { read, tally } = await readEntries(one, other)
+    expect(tally).toMatchObject({ repeated: 1, elsewhere: 0 })
+    expect(read.map(({ response }) => response?.body.isKnown)).toEqual([true])
+  })
+
+  it.each<[what: string, ...entries: [EntryOptions, EntryOptions]]>([
+    ['one observer has seen it twice', { response: id }, { after: 20, response: id }],
+    ['another address', { response: id }, { after: 20, url: '/dmarc', response: id, more: worker }],
+    ['another status', { response: id }, { after: 20, response: { ...id, status: 400 }, more: worker }],
+    ['another id', { response: id }, { after: 20, more: worker }],
+    ['much later', { response: id }, { after: 60_000, response: id, more: worker }],
+  ])('is two exchanges with %s', async (_, one, other) => {
+    expect(await readEntries(one, other)).toMatchObject({ size: 2, tally: { repeated: 0 } })
+  })
+
+  it('counts once in all files: two exports of one recording, and two recorders', async () => {
+    const folder = temporaryFolder()
+    const texts = [
+      harOf([entryOf({ response: id }), entryOf({ after: 500 })]),
+      harOf([entryOf({ response: id }), entryOf({ after: 500 }), entryOf({ after: 900 })]),
+      harOf([entryOf({ after: 3, time: 10, response: id })]),
+    ]
+    const paths = texts.map((_, index) => join(folder, `${index}.har`))
+    for (const [index, text] of texts.entries()) writeFileSync(paths[index] ?? '', text)
+    expect(await readFiles(paths)).toMatchObject({ size: 3, tally: { repeated: 3 } })
+  })
+})
+
+describe('A recording of this program', () => {
+  const own = (...entries: EntryOptions[]) =>
+    readText(harOf(entries.map(entryOf), { creator: { name: 'dmarc-understudy', version: '1' } }))
+
+  it('shows what was sent: nothing in it was replaced, and methods are as they were', async () => {
+    const { read } = await own(
+      { method: 'get', request: fieldsOf({ 'x-a': '***' }), content: { text: '"***"', size: 5 } },
+      { after: 9, request: fieldsOf({ Authorization: 'Bearer' }), content: { text: '', size: 0 } },
+    )
+    expect(read[0]?.request).toMatchObject({ method: 'get', headers: { 'x-a': '***' }, credentials: { kind: 'none' } })
+    expectBody(read[0]?.response?.body, '"***"')
+    expect(read[1]?.request.credentials).toMatchObject({ kind: 'sent', scheme: 'Bearer' })
+    expectBody(read[1]?.response?.body, '')
+  })
+})
+
+describe('Any text', () => {
+  const BASE = [
+    entryOf({ more: { serverIPAddress: '192.0.2.1', _fetchType: 'Network Load' } }),
+    entryOf({
+      after: 40,
+      method: 'POST',
+      request: { postData: { mimeType: 'application/json', text: '{"domains":[]}' } },
+    }),
+    entryOf({ after: 80, response: fieldsOf({ 'content-encoding': 'gzip' }), content: { encoding: 'base64' } }),
+    entryOf({ after: 90, request: fieldsOf({ authorization: '[REDACTED]' }), more: { _serviceWorkerRef: 'a' } }),
+  ]
+  const anything = fc.oneof(
+    fc.constantFrom<unknown>(null, 0, -1, 1e308, '', '***', 'get', true, [], {}, [null], 'x'.repeat(300), '\ud800'),
+    fc.constantFrom(JSON.parse('{"__proto__":{"headers":[],"name":"a"}}'), [{ name: 'content-length', value: 5 }]),
+    fc.jsonValue(),
+  )
+  /** A change of the value at the place with this number. */
+  const change = fc.record({
+    place: fc.nat(400),
+    isGone: fc.boolean(),
+    value: anything,
+    name: fc.constantFrom('', '__proto__'),
+  })
+  const damage = fc.option(
+    fc.record({ place: fc.nat(6000), text: fc.constantFrom('', '"', '}', ']', '{', '\\', '\0', ',') }),
+  )
+
+  function mutate(
+    text: string,
+    { place, isGone, value, name }: { place: number; isGone: boolean; value: unknown; name: string },
+  ) {
+    let left = place
+    return JSON.stringify(
+      JSON.parse(text, function (this: Json, _, former) {
+        if (left-- !== 0) return former
+        if (name !== '' && !Array.isArray(this)) Object.defineProperty(this, name, { value, enumerable: true })
+        return isGone ? undefined : value
+      }) ?? null,
+    )
+  }
+
+  it('becomes exchanges, or a sentence of one line: nothing in it is believed', async () => {
+    const path = join(temporaryFolder(), 'a.har')
+    const whole = harOf(BASE)
+    await fc.assert(
+      fc.asyncProperty(fc.array(change, { maxLength: 4 }), damage, async (changes, broken) => {
+        const text = changes.reduce(mutate, whole)
+        writeFileSync(
+          path,
+          broken === null
+            ? text
+            : text.slice(0, broken.place) + broken.text + (broken.text && text.slice(broken.place + 1)),
+        )
+        const outcome = await readFiles([path]).catch((error: unknown) => error)
+        if (outcome instanceof HarError) expect(outcome.message).not.toContain('\n')
+        else expect(outcome).toMatchObject({ read: expect.any(Array), tally: { lost: expect.any(Number) } })
+      }),
+      { numRuns: 1000 },
+    )
+    expect(Object.keys(Object.prototype)).toEqual([])
+  })
+})

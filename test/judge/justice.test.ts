@@ -1,0 +1,216 @@
+import { describe, expect, it } from 'vitest'
+import type { Exchange } from '../../src/exchanges/exchange.ts'
+import { failure, success } from '../exchanges/made-exchange.ts'
+import { accusationsIn, check } from '../independent-service/judging.ts'
+import { play } from '../independent-service/playing.ts'
+import { PLAIN, type Profile, randomProfile } from '../independent-service/profile.ts'
+import { IndependentService } from '../independent-service/service.ts'
+import { type Session, thoroughSession, usualSession } from '../independent-service/sessions.ts'
+import { playAtOnce } from './at-once.ts'
+import {
+  add,
+  create,
+  destroy,
+  group,
+  groups,
+  judgeAfter,
+  judgeLast,
+  list,
+  refused,
+  remove,
+  type Step,
+  change as update,
+} from './judged.ts'
+
+const CONTENT_FIRST: Profile['checks'] = ['route', 'media', 'size', 'json', 'key', 'limit', ...PLAIN.checks.slice(6)]
+
+/** Services that keep the specification in ways that are not usual. */
+const SERVICES: readonly Profile[] = [
+  {
+    ...PLAIN,
+    name: 'reads the body before the key, and has a smaller limit for callers without one',
+    checks: CONTENT_FIRST,
+    quota: { ...PLAIN.quota, anonymous: 5, headersOn: ['success', 'refusal', 'unauthorized', 'limited'] },
+  },
+  {
+    ...PLAIN,
+    name: 'takes any charset and any media type',
+    codes: { ...PLAIN.codes, otherCharset: 'accepted', otherMedia: 'accepted', otherEncoding: 'accepted' },
+  },
+  { ...PLAIN, name: 'trims names', names: { ...PLAIN.names, trimmed: true }, stored: 'as sent' },
+  {
+    ...PLAIN,
+    name: 'orders each list at random',
+    lists: { domains: 'hash', records: 'hash', groups: 'hash', members: 'hash', echoed: 'hash' },
+  },
+]
+
+/** Requests that such services take in their own way. */
+const unusualSession: Session = (ask) => {
+  const send = (body: unknown, headers: Record<string, string> = {}, authorization?: string | null) =>
+    ask('POST', '/domaingroups', { body, headers, ...(authorization !== undefined && { authorization }) })
+  for (const authorization of [null, 'Bearer another-key', 'Basic abc']) {
+    for (const body of ['{', '[]', '', '{"name":"A"}', { x: 1 }]) send(body, {}, authorization)
+  }
+  for (const type of ['application/json; charset=iso-8859-1', 'text/plain', 'application/json;charset=UTF-8']) {
+    send({ name: `By ${type.length}` }, { 'content-type': type })
+  }
+  for (const name of [' Shop ', 'Shop', 'Ärzte', 'shop\u200b', '\ufeff', 'a\ud800b']) send({ name })
+  ask('POST', '/domains', { body: { domains: ['B.Example', 'a.example'] } })
+  ask('POST', '/domains', { body: { domains: ['x.example.', 'bücher.example'] } })
+  for (const path of ['/domains', '/dmarc', '/domaingroups', '/domains']) ask('GET', path)
+}
+
+describe('a service is judged justly that', () => {
+  it.each(SERVICES)('$name', async (profile) => {
+    for (const session of [unusualSession, usualSession, thoroughSession]) {
+      for (const isSoleWriter of [true, false]) {
+        const exchanges = play(session, new IndependentService(profile))
+        expect(accusationsIn(await check(exchanges, { isSoleWriter }))).toEqual([])
+      }
+    }
+  })
+
+  it('answers 204 to a DELETE breaks the contract: every response body has the envelope', async () => {
+    const { judge } = await judgeAfter([{ ...destroy('x'), status: 204, body: '' }])
+    expect(judge.conclude().findings.map(({ id }) => id)).toEqual([
+      'contract-violation/deleteDomainGroup/204/response/status',
+      'contract-violation/deleteDomainGroup/204/response/body',
+    ])
+  })
+
+  it.each([300, 302, 307])('answers %d breaks the contract', async (status) => {
+    const { judge } = await judgeAfter([{ ...list(), status, body: '' }])
+    expect(judge.conclude().findings.map(({ id }) => id)).toContain(
+      `contract-violation/listDomains/${status}/response/status`,
+    )
+  })
+})
+
+describe('another client', () => {
+  const SHOP = group('4fTq81Zb', 'Shop', 'a.example')
+  const KNOWN = [list('a.example'), groups(SHOP)]
+
+  it.each([
+    ['has deleted the group of an empty change', refused(update('4fTq81Zb', {}, {}), 'not_found', 404)],
+    ['has taken the name', refused(create({ name: 'New', domains: ['no host'] }, {}), 'duplicate_name')],
+    ['has added the domain', refused(add(['x.example']), 'invalid_domain')],
+    ['has removed the member', refused(create({ name: 'New', domains: ['a.example'] }, {}), 'not_monitored')],
+    ['has removed all', list()],
+    ['has changed the group', groups(group('4fTq81Zb', 'Other'))],
+    ['has created the deleted group again', { path: '/domaingroups?id=4fTq81Zb', body: success({ group: SHOP }) }],
+  ])('may be the reason: it %s', async (what, step) => {
+    const all = what.includes('deleted group again') ? [...KNOWN, destroy('4fTq81Zb')] : KNOWN
+    const ids = await judgeLast([...all, step], {})
+    expect(ids).toEqual([expect.stringMatching(/^cannot-tell\/.*\/changed$/)])
+    const sure = await judgeLast([...all, step], { isSoleWriter: true })
+    expect(sure).toEqual([expect.stringMatching(/^(broken-rule|unexplained)\//)])
+  })
+
+  it('has none of the names of a run, so that what happens to these is certain', async () => {
+    const isOwnName = (name: string) => name.includes('own')
+    const steps = [list(), add(['own.example', 'b.example'])]
+    expect(await judgeLast([...steps, list('own.example')], { isOwnName })).toEqual([
+      expect.stringMatching(/^cannot-tell/),
+    ])
+    expect(await judgeLast([...steps, list('b.example')], { isOwnName })).toEqual([
+      'broken-rule/listDomains/200/all-domains-listed',
+    ])
+  })
+})
+
+describe('what is not known says nothing', () => {
+  const unknown = { isKnown: false, reason: 'It was left out.' } as const
+  const withoutRequest = (exchange: Exchange): Exchange => ({
+    ...exchange,
+    request: { ...exchange.request, body: unknown },
+  })
+  const withoutResponse = (exchange: Exchange): Exchange => ({
+    ...exchange,
+    response: exchange.response && { ...exchange.response, body: unknown },
+  })
+  const lost = (exchange: Exchange): Exchange => ({ ...exchange, response: undefined })
+  const overlapping = (exchange: Exchange): Exchange => ({ ...exchange, overlaps: true })
+
+  it.each([
+    ['the body of the request', withoutRequest],
+    ['the body of the response', withoutResponse],
+    ['the response', lost],
+    ['the order of requests at the same time', overlapping],
+  ])('%s', async (_, change) => {
+    const [before, mail] = [list('a.example'), groups(group('m', 'Mail'))]
+    const pairs = [
+      [add(['b.example']), [before, list('a.example', 'b.example')]],
+      [remove(['a.example']), [before, list()]],
+      [refused(add(['a.example', 'b.example']), 'invalid_domain'), [before, list('a.example', 'b.example')]],
+      [create({ name: 'New' }, group('n', 'New')), [mail, groups(group('m', 'Mail'), group('n', 'New'))]],
+      [update('m', { name: 'Post' }, {}), [mail, groups(group('m', 'Post'))]],
+      [destroy('m'), [mail, groups()]],
+    ] as const
+    for (const [write, reads] of pairs) {
+      // A removal of a group has no body that could be unknown.
+      if (change === withoutRequest && write.sent === undefined) continue
+      for (const read of reads) {
+        const { take } = await judgeAfter([before, mail, { ...write, change }])
+        expect(take(read)).toEqual([])
+      }
+    }
+  })
+
+  it.each([1, 2, 3, 4, 5, 6])('whatever is asked at the same time: seed %i', async (seed) => {
+    for (const isSoleWriter of [true, false]) {
+      const service = new IndependentService(randomProfile(seed))
+      expect(accusationsIn(await check(playAtOnce(seed, service), { isSoleWriter }))).toEqual([])
+    }
+  })
+
+  it('a redacted key may be any', async () => {
+    const anybody = (exchange: Exchange): Exchange => ({
+      ...exchange,
+      request: { ...exchange.request, credentials: { kind: 'unknown' } },
+    })
+    const quota = (remaining: number) => ({ 'X-RateLimit-Limit': '30', 'X-RateLimit-Remaining': `${remaining}` })
+    const steps = [12, 29, 11, 28].map((left) => ({
+      ...list(),
+      headers: { ...quota(left), 'X-Request-Id': `5ecb3e29-3c77-4a1f-8a3e-0f6a1c0a9d${left}` },
+      change: anybody,
+    }))
+    const { judge } = await judgeAfter(steps, {})
+    expect(accusationsIn(judge.conclude())).toEqual([])
+  })
+})
+
+describe('a service that finds the group for its id in other case', () => {
+  const [shop, other] = [group('4ftq81zb', 'Shop'), '4FTQ81ZB']
+  const asked: Step = { path: `/domaingroups?id=${other}`, body: success({ group: shop }) }
+  it.each<[string, Step[]]>([
+    ['reads it', [groups(shop), asked]],
+    ['reads it, of an account that is not known', [asked]],
+    ['renames it', [groups(shop), update(other, { name: 'Mail' }, { group: { ...shop, name: 'Mail' } })]],
+    ['renames it unseen', [update(other, { name: 'Mail' }, { group: { ...shop, name: 'Mail' } })]],
+    ['changes it without showing it', [groups(shop), update(other, { add_domains: ['a.example'] }, null)]],
+    ['deletes it', [groups(shop), destroy(other), groups()]],
+    ['keeps another group with the other id', [groups(shop, group(other, 'Mail')), destroy(other), groups(shop)]],
+  ])('%s', async (_, steps) => expect(await judgeLast(steps)).toEqual([]))
+})
+
+describe('a request without a key', () => {
+  const nobody = (exchange: Exchange): Exchange => ({
+    ...exchange,
+    request: { ...exchange.request, credentials: { kind: 'none' } },
+  })
+
+  it.each([
+    ['must not succeed', list('a.example'), ['broken-rule/listDomains/200/key-required']],
+    [
+      'must not be told of the account',
+      refused(destroy('x'), 'not_found', 404),
+      ['broken-rule/deleteDomainGroup/404/key-required'],
+    ],
+    ['may be told of its body', { ...refused(add([]), 'invalid_json'), sent: '{' }, []],
+    ['may be told of its length', refused(add(Array(51).fill('x.example')), 'request_too_large'), []],
+    ['may be refused for the limit', { ...list(), status: 429, body: failure('rate_limited') }, []],
+  ])('%s', async (_, step, ids) => {
+    expect((await judgeLast([{ ...step, change: nobody }])).filter((id) => !id.startsWith('contract'))).toEqual(ids)
+  })
+})

@@ -1,0 +1,186 @@
+import { describe, expect, it } from 'vitest'
+import { writeDate } from '../../src/http/date.ts'
+import { FigureTrack } from '../../src/judge/figures.ts'
+import { QuotaTrack } from '../../src/judge/quotas.ts'
+import { RequestIdTrack } from '../../src/judge/request-ids.ts'
+import { DATE, failure, readingOf, success } from '../exchanges/made-exchange.ts'
+
+/** What one response says, in seconds after half past nine. */
+interface Said {
+  after?: number
+  path?: string
+  limit?: number
+  remaining: number
+  reset?: number
+  kind?: 'success' | 'limited' | 'refused' | 'unread'
+  lasts?: number
+}
+
+const START = DATE / 1000
+const END = START + 1800
+const ANSWERS = {
+  success: { status: 200, body: success({ domains: [] }) },
+  limited: { status: 429, body: failure('rate_limited') },
+  refused: { status: 404, body: failure('not_found') },
+  unread: { status: 400, body: failure('invalid_json') },
+}
+
+/** What is found, each by the end of its id or by its rule. */
+function follow(said: readonly Said[]): string[] {
+  const track = new QuotaTrack()
+  return said.flatMap((each, index) => {
+    const {
+      after = index * 10,
+      path = '/domains',
+      limit = 30,
+      remaining,
+      reset = END,
+      kind = 'success',
+      lasts = 0,
+    } = each
+    const at = (START + after) * 1000
+    const headers = {
+      Date: writeDate(at + lasts),
+      'X-RateLimit-Limit': `${limit}`,
+      'X-RateLimit-Remaining': `${remaining}`,
+      'X-RateLimit-Reset': `${reset}`,
+    }
+    const remarks = track.take(readingOf({ path, at, lasts, headers, ...ANSWERS[kind] }))
+    return remarks.map(({ rule, what }) => rule ?? what.replace('headers/x-ratelimit-', ''))
+  })
+}
+
+const down = (from: number, to: number): Said[] =>
+  Array.from({ length: from - to + 1 }, (_, index) => ({ remaining: from - index }))
+const times = (count: number, said: Said): Said[] => Array.from({ length: count }, () => said)
+
+describe('the quota of a service', () => {
+  it.each<[what: string, said: Said[], found: string[]]>([
+    ['may be spent', down(29, 0), []],
+    [
+      'must not give more than its limit',
+      [...down(9, 0), { remaining: 0 }].map((each) => ({ ...each, path: '/dmarc', limit: 10 })),
+      ['dmarc-limit'],
+    ],
+    ['must not go on when nothing is left', [...down(2, 0), ...times(4, { remaining: 0 })], ['domains-limit']],
+    [
+      'may take back the charges of others that were the last for a moment',
+      [...down(2, 0), ...times(3, { remaining: 0 })],
+      [],
+    ],
+    ['must fall with each success', times(2, { remaining: 29 }), ['remaining/rise']],
+    ['must not be higher after a refusal', [...down(29, 27), { remaining: 29, kind: 'refused' }], ['remaining/rise']],
+    [
+      'may be another one for a caller without a valid key',
+      [...down(29, 27), { remaining: 58, limit: 60, kind: 'unread' }, { remaining: 4, limit: 5, kind: 'unread' }],
+      [],
+    ],
+    ['is spent where a request is refused for it', [{ remaining: 3, kind: 'limited' }], ['remaining/limited']],
+    ['begins again with the next window', [...down(2, 0), { after: 1801, remaining: 29, reset: END + 3600 }], []],
+    [
+      'begins again when the clock is set back',
+      [...down(29, 27), { after: -4000, remaining: 29, reset: END - 3600 }],
+      [],
+    ],
+    [
+      'may slide, so that old charges end',
+      [
+        { after: -3500, remaining: 28, reset: START + 100 },
+        { after: 200, remaining: 28, reset: START + 3700 },
+      ],
+      [],
+    ],
+    [
+      'may lower its limit when the days of grace end',
+      [
+        { limit: 300, remaining: 250 },
+        { remaining: 0, kind: 'limited' },
+      ],
+      [],
+    ],
+    ['must not raise its limit within a window', [{ remaining: 20 }, { limit: 300, remaining: 250 }], ['limit/change']],
+    ['is not below that of the document', [{ limit: 29, remaining: 5 }], ['response/limit/minimum']],
+    [
+      'is not counted where requests overlap',
+      [
+        { after: 0, remaining: 28, lasts: 60_000 },
+        { after: 1, remaining: 29, lasts: 1 },
+      ],
+      [],
+    ],
+    [
+      'may have charged a request before the window in which it was answered',
+      [{ after: 0, remaining: 30, reset: START + 3602, lasts: 4_000 }],
+      [],
+    ],
+    ['ends within a window', [{ remaining: 20, reset: END + 7200 }], ['reset']],
+  ])('%s', (_, said, found) => {
+    expect(follow(said)).toEqual(found)
+  })
+})
+
+const MIDNIGHT = Date.parse('2026-01-15T00:00:00Z')
+
+/** One read of the records: hours after midnight by the clock of the service, and the volume of one domain or of several. */
+type Read = readonly [hours: number, counts: number | Readonly<Record<string, number>>]
+
+function read(reads: readonly Read[]): string[] {
+  const track = new FigureTrack()
+  return reads.flatMap(([hours, counts]) => {
+    const data = Object.entries(typeof counts === 'number' ? { 'a.example': counts } : counts).map(
+      ([domain, count]) => {
+        return {
+          domain,
+          p: 'none',
+          sp: 'none',
+          np: 'none',
+          pct: 100,
+          testing: 'n',
+          dmarc: 99.5,
+          dkim: 0,
+          spf: 0,
+          count,
+        }
+      },
+    )
+    const headers = { Date: writeDate(MIDNIGHT + hours * 3_600_000) }
+    // The recorder's clock says something else, which must not matter.
+    const remark = track.take(readingOf({ path: '/dmarc', headers, at: 1_000, body: success(data) }))
+    return remark === undefined ? [] : [`${remark.rule}: ${remark.message}`]
+  })
+}
+
+describe('the figures of a service', () => {
+  it('break the rule when those of a domain change three times within a day', () => {
+    const [a, b] = ['a.example', 'b.example']
+    const counts = [10, 11, 12, 13]
+    expect(read(counts.map((count, index) => [9 + index, { [a]: count, [b]: 5 }]))).toEqual([
+      'daily-refresh: The figures of a.example changed 3 times within a day.',
+    ])
+  })
+
+  it.each<[title: string, ...reads: Read[]]>([
+    ['change once a day', [1, 10], [25, 11], [49, 12], [73, 13], [97, 14]],
+    ['stay, each with its own change', [9, { a: 1, b: 1 }], [10, { a: 2, b: 1 }], [11, { a: 2, b: 2 }]],
+    [
+      'begin again because another client adds the domain again',
+      ...[5, 0, 7, 0, 9, 0].map((count, index): Read => [9 + index, count]),
+    ],
+    ['are read while the clock is set back', [9, 1], [10, 2], [8, 3], [9, 4]],
+  ])('may %s', (_, ...reads) => {
+    expect(read(reads)).toEqual([])
+  })
+})
+
+describe('an X-Request-Id', () => {
+  it.each<[what: string, seconds: number[], found: number]>([
+    ['that three requests have', [0, 1, 2, 2, 1, 3, 2], 1],
+    ['that two have, also if a recorder repeats one answer', [0, 1, 1, 0, 1], 0],
+  ])('%s is reported once, or not at all', (_, seconds, found) => {
+    const track = new RequestIdTrack()
+    const remarks = seconds.map((after) =>
+      track.take(readingOf({ path: '/domains', at: DATE + after * 1000, body: success({ domains: [] }) })),
+    )
+    expect(remarks.filter((remark) => remark !== undefined)).toHaveLength(found)
+  })
+})
