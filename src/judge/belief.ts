@@ -149,7 +149,7 @@ export class Belief {
       const group = this.#groups.get(id)
       if (group === undefined) continue
       const [members, mayHaveLeft] = [group.members, group.mayHaveLeft].map((all) => without(all, name))
-      this.#setGroup(id, { ...group, members, mayHaveLeft: mayHaveLeft ?? NONE })
+      this.#setGroup(id, { ...group, members, mayHaveLeft: mayHaveLeft ?? NONE, isNew: false })
     }
   }
 

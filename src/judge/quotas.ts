@@ -26,6 +26,8 @@ interface PathQuota {
   pending: { at: number; until: number }[]
   /** When the others were sent, in ascending order; only those that a window may still have. */
   settled: number[]
+  /** The first response that told of the present window, by the end of the window. */
+  shown: { end: number; until: number } | undefined
   /** What the latest success said. */
   latest: Sample | undefined
   /** The first response that left nothing, if its window is not over. */
@@ -85,9 +87,13 @@ export class QuotaTrack {
       if (isRisen) remarks.push(risenLimit(latest, sample, operation))
     }
     settle(path, exchange, window)
-    // Each success that was sent since the window began, and before this request, was charged in it.
+    // Each success that was sent since the window began, and before this request, was charged in it. The window has begun
+    // by the time of the service, or when a response has told of it; the time has whole seconds only.
+    const isShown = path.shown !== undefined && Math.abs(path.shown.end - sample.end) <= TOLERANCE
+    if (!isShown) path.shown = { end: sample.end, until: exchange.until }
     const age = sample.now - (sample.end - window) - TOLERANCE
-    const begun = exchange.until - age * 1000
+    const byTime = exchange.until - age * 1000
+    const begun = isShown ? Math.min(byTime, path.shown?.until ?? byTime) : byTime
     const isInside = isSuccess && exchange.at >= begun
     const charged = path.settled.length - countBelow(path.settled, begun)
     const most = Math.max(0, sample.limit - charged - (isInside ? 1 : 0))
@@ -110,7 +116,7 @@ export class QuotaTrack {
     // If the clock was set, the times of requests do not tell the window of their charges.
     const isSet = now < latest.now - TOLERANCE || Math.abs(ahead - latest.ahead) > SKEW
     const isKnown = known !== undefined && !isSet
-    const path = isKnown ? known : { pending: [], settled: [], latest: undefined, empty: undefined, beyond: 0 }
+    const path = isKnown ? known : newPath()
     if (path.empty !== undefined && (now >= path.empty.end - TOLERANCE || limit > path.empty.limit)) {
       path.empty = undefined
       path.beyond = 0
@@ -118,6 +124,10 @@ export class QuotaTrack {
     this.#paths.set(name, path)
     return path
   }
+}
+
+function newPath(): PathQuota {
+  return { pending: [], settled: [], shown: undefined, latest: undefined, empty: undefined, beyond: 0 }
 }
 
 /** Whether too many requests have succeeded after nothing was left. */

@@ -62,6 +62,14 @@ describe('the quota of a service', () => {
       [...down(9, 0), { remaining: 0 }].map((each) => ({ ...each, path: '/dmarc', limit: 10 })),
       ['dmarc-limit'],
     ],
+    [
+      'must not give more than its limit to requests that come faster than its time goes on',
+      [...down(9, 0), { remaining: 0 }, { remaining: 0 }].map((each, index) => ({
+        ...each,
+        ...{ after: index / 50, path: '/dmarc', limit: 10, reset: START + 3600 },
+      })),
+      ['dmarc-limit', 'dmarc-limit'],
+    ],
     ['must not go on when nothing is left', [...down(2, 0), ...times(4, { remaining: 0 })], ['domains-limit']],
     [
       'may take back the charges of others that were the last for a moment',
