@@ -68,16 +68,19 @@ function describeOverlay(assumption: Assumption, number: string, source: Json): 
   return { overlay: '1.0.0', info: { title: `${id}, alternative ${number}`, version: '1.0.0' }, actions }
 }
 
-/** The most characters of our choice in a line of the list. */
-const SHOWN = 50
+/** The most characters of our choice, and of what the specification says, in a line of the list. */
+const [CHOICE_SHOWN, SPEC_SHOWN] = [24, 90]
 
 /** One line for each. */
 function writeList(all: readonly Assumption[]): string {
   const rows = [
-    ['assumption', 'others', 'seen', 'our choice'],
-    ...all.map((each) => [each.id, `${each.alternatives.length}`, wordObservability(each), wordChoice(each)]),
+    ['assumption', 'others', 'seen', 'our choice', 'left open'],
+    ...all.map((each) => [
+      ...[each.id, `${each.alternatives.length}`, wordObservability(each), wordChoice(each)],
+      shorten(each.spec, SPEC_SHOWN),
+    ]),
   ]
-  const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
   const lines = rows.map((row) => row.map((text, column) => text.padEnd(widths[column] ?? 0)).join('  '))
   return `${lines.join('\n')}\n\n${EXPLANATION}`
 }
@@ -92,7 +95,7 @@ function wordObservability(assumption: Assumption): string {
 
 /** `addition`, `status 400`; without an alternative, the reason. */
 function wordChoice({ choice, alternatives, reason = '' }: Assumption): string {
-  return shorten(alternatives.length === 0 ? reason : wordValue(choice['value'] ?? choice), SHOWN)
+  return shorten(alternatives.length === 0 ? reason : wordValue(choice['value'] ?? choice), CHOICE_SHOWN)
 }
 
 /** The values and their names, without what only points to another place. */

@@ -135,8 +135,10 @@ describe.skipIf(!HAS_REDIS)('a Redis that others use, or have used,', () => {
     return { store: (await sharedRedis()).url, storePrefix: freshPrefix() }
   }
 
-  const withUnderscores = (value: string) => ({
-    overlays: [writeOverlay(temporaryFolder(), [{ target: "$['x-settings']['underscores']", update: { value } }])],
+  const withNames = (value: string) => ({
+    overlays: [
+      writeOverlay(temporaryFolder(), [{ target: "$['x-settings']['international-names']", update: { value } }]),
+    ],
   })
 
   it('has one default account, when many servers start at the same time', async () => {
@@ -153,11 +155,11 @@ describe.skipIf(!HAS_REDIS)('a Redis that others use, or have used,', () => {
 
   it('is refused to those who serve another contract, with what differs', async () => {
     const where = await shared()
-    await startUntilTestEnd({ ...where, ...withUnderscores('accepted') })
+    await startUntilTestEnd({ ...where, ...withNames('u-label') })
     expect(await refusalOf(where)).toMatch(
       / Another server uses it under \S+ with other overlays .+; start all with the same overlays, or with another --store-prefix$/,
     )
-    await startUntilTestEnd({ ...where, ...withUnderscores('accepted') })
+    await startUntilTestEnd({ ...where, ...withNames('u-label') })
   })
 
   it('is refused where its data have another format, or are those of another program', async () => {

@@ -27,25 +27,27 @@ describe.skipIf(!HAS_REDIS)('a store that others use, or have used', () => {
   }
 
   /** The same overlay in a file of its own, with this value of a setting. */
-  const withUnderscores = (value: string) => ({
-    overlays: [writeOverlay(temporaryFolder(), [{ target: "$['x-settings']['underscores']", update: { value } }])],
+  const withNames = (value: string) => ({
+    overlays: [
+      writeOverlay(temporaryFolder(), [{ target: "$['x-settings']['international-names']", update: { value } }]),
+    ],
   })
 
   it('is taken over by another contract when nobody uses it, as long as it can serve every account', async () => {
     const where = await shared()
-    const first = await startUntilTestEnd({ ...where, ...withUnderscores('accepted') })
+    const first = await startUntilTestEnd({ ...where, ...withNames('u-label') })
     await first.account?.domains.add(['one.example'])
     await first.stop()
     const second = await startUntilTestEnd(where)
     expect(await second.account?.domains.list()).toMatchObject([{ domain: 'one.example' }])
     await second.stop()
-    const third = await startUntilTestEnd({ ...where, ...withUnderscores('accepted') })
-    await third.account?.domains.add(['_two.example'])
+    const third = await startUntilTestEnd({ ...where, ...withNames('u-label') })
+    await third.account?.domains.add(['bücher.example'])
     await third.stop()
-    expect(await refusalOf({ ...where, ...withUnderscores('refused') })).toMatch(
-      /was used with other contents of the overlays .+, and the account default cannot be served here: \/account\/domains\/1\/name is "_two\.example" .+; start with the same overlays, or with another --store-prefix$/,
+    expect(await refusalOf({ ...where, ...withNames('refused') })).toMatch(
+      /was used with other contents of the overlays .+, and the account default cannot be served here: \/account\/domains\/1\/name is "bücher\.example" .+; start with the same overlays, or with another --store-prefix$/,
     )
-    await startUntilTestEnd({ ...where, ...withUnderscores('accepted') })
+    await startUntilTestEnd({ ...where, ...withNames('u-label') })
   })
 
   it('warns of a server that evicts', async () => {
