@@ -69,7 +69,7 @@ function describeOverlay(assumption: Assumption, number: string, source: Json): 
 }
 
 /** The most characters of our choice, and of what the specification says, in a line of the list. */
-const [CHOICE_SHOWN, SPEC_SHOWN] = [24, 90]
+const [CHOICE_SHOWN, SPEC_SHOWN] = [46, 90]
 
 /** One line for each. */
 function writeList(all: readonly Assumption[]): string {

@@ -13,7 +13,7 @@ describe('assumptions', () => {
     const [head, ...lines] = stdout.split('\n\n')[0]?.split('\n') ?? []
     expect(head).toMatch(/^assumption +others +seen +our choice +left open *$/)
     expect(lines.map((line) => line.split(' ')[0])).toEqual(assumptions.map(({ id }) => id))
-    expect(lines.filter((line) => line.length > 164)).toEqual([])
+    expect(lines.filter((line) => line.length > 186)).toEqual([])
     const of = (id: string) => lines.find((line) => line.startsWith(`${id} `))?.split(/ {2,}/)
     expect(of('status-not-monitored')).toEqual([
       ...['status-not-monitored', '3', 'yes', 'status 400', 'HTTP status codes for each error code: not shown.'],
