@@ -167,18 +167,6 @@ export const BURDENS = {
       send(controlRequest('POST', '/accounts', { id: 'wide', api_key: 'key-of-wide', fixture: TENTH })),
     act: () => controlRequest('GET', '/accounts/wide/dmarc?from=2026-01-01&to=2026-01-12'),
   },
-  'the effect of policies on 20,000 domains is asked for': {
-    clients: 1,
-    prepare: (send) =>
-      send(
-        controlRequest('POST', '/accounts', {
-          id: 'wide',
-          api_key: 'key-of-wide',
-          fixture: { domains: ['example.com', ...WIDE.domains.map((name) => name.replace('example', 'example.com'))] },
-        }),
-      ),
-    act: () => controlRequest('GET', '/accounts/wide/domains/example.com/policy-change?p=reject'),
-  },
   'groups of as many members as a body can name are made': {
     clients: 1,
     prepare: openWide,

@@ -2,17 +2,9 @@ import type { Faker } from '@faker-js/faker'
 import type { Fixture, FixtureDomain } from '../domain/fixture.ts'
 import type { ProfileName } from '../domain/profile.ts'
 import { drawProfile } from '../figures/profiles.ts'
-import { usualVolume } from '../figures/volume.ts'
-import {
-  type DomainPurpose,
-  HOME,
-  inventOwners,
-  labelOf,
-  type Owner,
-  PURPOSES,
-  REGIONS,
-  type StoryName,
-} from './owners.ts'
+
+export const STORIES = ['company', 'agency', 'isp', 'random'] as const
+type StoryName = (typeof STORIES)[number]
 
 export interface GeneratorOptions {
   domains: number
@@ -23,38 +15,69 @@ export interface GeneratorOptions {
   onProgress?: (made: number) => void
 }
 
+/** The owners of the domains: brands of a company, clients of an agency, customers of a provider. */
+interface OwnerKind {
+  /** How many domains an owner has on average. */
+  share: number
+  name(faker: Faker): string
+}
+
+interface Owner {
+  title: string
+  /** The part of its hostnames before the suffix. */
+  label: string
+  suffix: string
+  /** The most important owner has 0. */
+  rank: number
+}
+
 interface InventedDomain {
   owner: Owner
-  /** The names of the groups that the domain could belong to. */
-  titles: readonly string[]
+  /** The name of the group of the domains with this use. */
+  use: string
   domain: FixtureDomain
 }
 
-const { office, news, campaign, shop, service, billing, people, web, systems, members, booking, parked } = PURPOSES
+const OWNERS: Readonly<Record<StoryName, OwnerKind>> = {
+  company: { share: 8, name: (faker) => faker.company.name() },
+  agency: { share: 6, name: (faker) => faker.company.name() },
+  isp: { share: 2, name: (faker) => nameOfPerson(faker) },
+  random: {
+    share: 4,
+    name: (faker) => (faker.datatype.boolean() ? faker.company.name() : nameOfPerson(faker)),
+  },
+}
 
-/** The probable purposes of a domain with each profile. */
-const USES: Readonly<Record<ProfileName, readonly DomainPurpose[]>> = {
-  enforced: [HOME, office, shop, billing, service, people, web, systems],
-  'rolling-out': [HOME, office, shop, service],
-  'monitoring-only': [HOME, office, news, people, service, booking],
-  'forwarding-heavy': [members, office],
-  'broken-spf': [news, service, shop],
-  'broken-dkim': [billing, office, service],
-  'new-esp': [campaign, news],
-  spoofed: [HOME, billing],
-  parked: [parked],
-  'no-record': [web, people, booking],
-  new: [campaign],
+/** These suffixes are reserved by RFC 2606 and RFC 6761, so no generated name belongs to a real domain. */
+const SUFFIXES = ['example', 'example', 'test'] as const
+
+/** The main domain of an owner. */
+const HOME = '*'
+/** What domains with each profile are probably used for, as patterns in which `*` is the label of the owner. */
+const USES: Readonly<Record<ProfileName, readonly string[]>> = {
+  enforced: ['mail.*', 'shop.*', 'billing.*', 'support.*', 'careers.*', 'www.*', 'status.*'],
+  'rolling-out': ['mail.*', 'shop.*', 'support.*'],
+  'monitoring-only': ['mail.*', 'news.*', 'careers.*', 'support.*', 'booking.*'],
+  'forwarding-heavy': ['members.*', 'lists.*', 'mail.*'],
+  'broken-spf': ['news.*', 'support.*', 'shop.*'],
+  'broken-dkim': ['billing.*', 'mail.*', 'support.*'],
+  'new-esp': ['offers.*', 'news.*'],
+  spoofed: ['billing.*', 'shop.*'],
+  parked: ['*-online', 'get-*', '*-old', 'my-*'],
+  'no-record': ['www.*', 'careers.*', 'booking.*'],
+  new: ['offers.*'],
 }
 
 /** The number of days since the beginning of a profile's history. */
-const BEGINNINGS: Partial<Record<ProfileName, readonly [least: number, most: number]>> = {
-  'rolling-out': [0, 120],
-  'new-esp': [3, 45],
-  spoofed: [2, 25],
+const BEGINNINGS: Partial<Record<ProfileName, { min: number; max: number }>> = {
+  'rolling-out': { min: 0, max: 120 },
+  'new-esp': { min: 3, max: 45 },
+  spoofed: { min: 2, max: 25 },
 }
 
 const GROUP_SIZE = 500
+/** How many names are tried. After that, one with a number is used. */
+const TRIES = 20
 
 /**
  * Generates an account that looks real and contains only reserved names. The same options give the same fixture. The
@@ -64,16 +87,14 @@ export async function generateFixture(options: GeneratorOptions): Promise<Fixtur
   const { domains: wanted, groups, seed, story, onProgress } = options
   const { faker } = await import('@faker-js/faker/locale/en')
   faker.seed(seed)
-  const owners = inventOwners(faker, story, wanted)
+  const owners = inventOwners(faker, OWNERS[story], wanted)
   const names = new Set<string>()
   const made: InventedDomain[] = []
   while (made.length < wanted) {
-    const profile = drawProfile(faker.number.int(999_999))
-    made.push(inventDomain(faker, profile, () => pickOwner(faker, owners, story), names, seed))
+    made.push(inventDomain(faker, owners, names))
     if (made.length % 500 === 0) onProgress?.(made.length)
   }
-  const place = new Map(owners.map((owner, index) => [owner, index]))
-  made.sort((one, other) => (place.get(one.owner) ?? 0) - (place.get(other.owner) ?? 0))
+  made.sort((one, other) => one.owner.rank - other.owner.rank)
   return {
     title: `${story}, ${wanted} domains`,
     description: `Made by dmarc-understudy fixture --story ${story} --domains ${wanted} --groups ${groups} --seed ${seed}`,
@@ -83,112 +104,83 @@ export async function generateFixture(options: GeneratorOptions): Promise<Fixtur
   }
 }
 
-/** A few owners have many domains, and most owners have few. Customers of a provider all have about the same number. */
-function pickOwner(faker: Faker, owners: readonly Owner[], story: StoryName): Owner {
-  const skewed = faker.number.float() * (story === 'isp' ? 1 : faker.number.float())
-  const owner = owners[Math.floor(skewed * owners.length)] ?? owners[0]
-  if (owner === undefined) throw new Error('There is at least one owner.')
-  return owner
+function inventOwners(faker: Faker, { share, name }: OwnerKind, domains: number): Owner[] {
+  const owners = new Map<string, Owner>()
+  while (owners.size < Math.max(1, Math.round(domains / share))) {
+    let title = name(faker)
+    for (let tries = 0; tries < TRIES && owners.has(labelOf(title)); tries++) title = name(faker)
+    if (owners.has(labelOf(title))) title = `${title} ${owners.size}`
+    const label = labelOf(title)
+    owners.set(label, { title, label, suffix: faker.helpers.arrayElement(SUFFIXES), rank: owners.size })
+  }
+  return [...owners.values()]
 }
 
-/** The number of owners that are tried for a free name. After that, a name with a number is used. */
-const TRIES = 20
+function nameOfPerson(faker: Faker): string {
+  return faker.datatype.boolean() ? faker.person.lastName() : faker.location.city()
+}
 
-function inventDomain(
-  faker: Faker,
-  profile: ProfileName,
-  pick: () => Owner,
-  names: Set<string>,
-  seed: number,
-): InventedDomain {
-  let { owner, region, purpose, name } = inventName(faker, profile, pick(), names)
-  for (let tries = 1; name === undefined && tries < TRIES; tries++) {
-    ;({ owner, region, purpose, name } = inventName(faker, profile, pick(), names))
-  }
-  const free = name ?? numberedName(owner, purpose, names)
-  names.add(free)
-  const beginning = BEGINNINGS[profile]
-  const isOffice = purpose === HOME || purpose === office
-  const inUse = isOffice && profile !== 'no-record' && faker.number.int(99) < 8
-  const { monthly } = usualVolume(free, seed, faker.number.int(0xffffffff), owner.size)
+function labelOf(title: string): string {
+  return title
+    .toLowerCase()
+    .replaceAll("'", '')
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/-$/, '')
+}
+
+function inventDomain(faker: Faker, owners: readonly Owner[], names: Set<string>): InventedDomain {
+  const profile = drawProfile(faker.number.int(999_999))
+  const { owner, use, name } = inventName(faker, profile, owners, names)
+  names.add(name)
+  const since = BEGINNINGS[profile]
   const domain: FixtureDomain = {
-    name: free,
+    name,
     profile,
     added_at: `P${faker.number.int({ min: 150, max: 1500 })}D`,
-    ...(beginning !== undefined && { since: `P${faker.number.int({ min: beginning[0], max: beginning[1] })}D` }),
-    ...(profile !== 'parked' && { volume: Math.ceil(monthly) }),
-    ...(inUse && { features: [faker.helpers.arrayElement(['mta-sts', 'tls-rpt'])] }),
+    ...(since !== undefined && { since: `P${faker.number.int(since)}D` }),
+    ...(use === HOME &&
+      faker.number.int(99) < 15 && { features: [faker.helpers.arrayElement(['mta-sts', 'tls-rpt'])] }),
   }
-  return { owner, titles: [owner.title, purpose.title, owner.kind.isInternational ? region : owner.kind.title], domain }
+  return { owner, use: titleOf(use), domain }
 }
 
-interface InventedName {
-  owner: Owner
-  region: string
-  purpose: DomainPurpose
-  /** Absent if the owner has a domain of each name already. */
-  name: string | undefined
-}
-
-/** A free name that suits the profile, or else any purpose of the owner, whose main domain is used first. */
-function inventName(faker: Faker, profile: ProfileName, owner: Owner, names: ReadonlySet<string>): InventedName {
-  const region = owner.kind.isInternational ? faker.helpers.arrayElement(REGIONS) : owner.region
-  let first: DomainPurpose | undefined
-  for (const purpose of purposesOf(faker, profile, owner, names)) {
-    first ??= purpose
-    const name = namesFor(faker, owner, region, purpose).find((each) => !names.has(each))
-    if (name !== undefined) return { owner, region, purpose, name }
-  }
-  return { owner, region, purpose: first ?? HOME, name: undefined }
-}
-
-function purposesOf(faker: Faker, profile: ProfileName, owner: Owner, names: ReadonlySet<string>): DomainPurpose[] {
-  const isParked = ({ title }: DomainPurpose) => title === parked.title
-  const possible = owner.kind.purposes.filter((purpose) => isParked(purpose) === (profile === 'parked'))
-  const suits = ({ title }: DomainPurpose) => USES[profile].some((use) => use.title === title)
-  const suitable = faker.helpers.shuffle(possible.filter(suits))
-  const others = faker.helpers.shuffle(possible.filter((purpose) => !suits(purpose)))
-  const isFirst = profile !== 'parked' && !names.has(`${owner.label}.${owner.suffix}`)
-  return [...(isFirst ? [HOME] : []), ...suitable, ...others]
-}
-
-function namesFor(faker: Faker, { label, suffix, kind }: Owner, region: string, { names }: DomainPurpose): string[] {
-  const patterns = faker.helpers.shuffle(names)
-  const bases = kind.isInternational ? [label, `${label}-${labelOf(region)}`] : [label]
-  return bases.flatMap((base) => patterns.map((pattern) => `${pattern.replace('*', base)}.${suffix}`))
-}
-
-/** Returns `mail2.name`, or `name-2-online` if the purpose is no subdomain. */
-function numberedName(
-  { label, suffix }: Owner,
-  { names: [pattern = '*'] }: DomainPurpose,
-  taken: ReadonlySet<string>,
-): string {
-  for (let number = 2; ; number++) {
-    const name = pattern.includes('.')
-      ? `${pattern.replace('.*', `${number}.${label}`)}.${suffix}`
-      : `${pattern.replace('*', `${label}-${number}`)}.${suffix}`
-    if (!taken.has(name)) return name
+/** A free name of an owner that suits the profile. The main domain of an owner comes first. */
+function inventName(faker: Faker, profile: ProfileName, owners: readonly Owner[], names: ReadonlySet<string>) {
+  for (let tries = 0; ; tries++) {
+    // A few owners have many domains, and most owners have few.
+    const owner = owners[Math.floor(faker.number.float() * faker.number.float() * owners.length)] as Owner
+    const number = tries < TRIES ? '' : `-${tries - TRIES + 2}`
+    const nameFor = (use: string) => `${use.replace('*', owner.label + number)}.${owner.suffix}`
+    const isFirst = profile !== 'parked' && !names.has(`${owner.label}.${owner.suffix}`)
+    const uses = isFirst ? [HOME] : faker.helpers.shuffle(USES[profile])
+    const use = uses.find((each) => !names.has(nameFor(each)))
+    if (use !== undefined) return { owner, use, name: nameFor(use) }
   }
 }
 
-/** Groups by owner, purpose and region, the largest first. If these are too few, batches of domains follow. */
+function titleOf(use: string): string {
+  if (use === HOME) return 'Main domains'
+  return use.endsWith('.*') ? `${use.charAt(0).toUpperCase()}${use.slice(1, -2)}` : 'Parked'
+}
+
+/** Groups by owner and by use, the largest first. If these are too few, batches of domains follow. */
 function makeGroups(made: readonly InventedDomain[], count: number): { name: string; domains: readonly string[] }[] {
   const members = new Map<string, string[]>()
-  for (const { titles, domain } of made) {
-    for (const title of titles) {
+  for (const { owner, use, domain } of made) {
+    for (const title of [owner.title, use]) {
       const group = members.get(title) ?? []
       if (group.length < GROUP_SIZE) group.push(domain.name)
       members.set(title, group)
     }
   }
-  const different = new Map([...members].map(([name, domains]) => [domains.join(), { name, domains }]))
-  const fullest = [...different.values()].toSorted((one, other) => other.domains.length - one.domains.length)
+  const fullest = [...members].toSorted(([, one], [, other]) => other.length - one.length)
   const batch = Math.ceil(made.length / Math.max(1, count - fullest.length))
   return Array.from({ length: count }, (_, index) => {
+    const [name, domains] = fullest[index] ?? []
+    if (name !== undefined && domains !== undefined) return { name, domains }
     const number = index - fullest.length
     const rest = made.slice(number * batch, (number + 1) * batch).map(({ domain }) => domain.name)
-    return fullest[index] ?? { name: `Batch ${number + 1}`, domains: rest }
+    return { name: `Batch ${number + 1}`, domains: rest }
   })
 }
 

@@ -5,8 +5,9 @@ import { accept } from '../domain/errors.ts'
 import { writeDay, writeInstant } from '../domain/iso-8601.ts'
 import { changePin } from '../domain/pins.ts'
 import type { ProfileName } from '../domain/profile.ts'
-import { explainFigures } from '../figures/causes.ts'
-import { recordOn, reportsOn } from '../figures/figures.ts'
+import { publishedTags } from '../figures/character.ts'
+import { eventsOf } from '../figures/events.ts'
+import { characterIn, recordOn, reportsOn, sourceOf } from '../figures/figures.ts'
 import { usualBeginning } from '../figures/profiles.ts'
 import { valueAt } from '../ground/json.ts'
 import { type AccountCall, type AccountHandler, type ControlOutcome, done } from './handler.ts'
@@ -34,20 +35,21 @@ function reportDomain({ account, contract, now }: AccountCall, domain: Monitored
   const { name, addedAt, features, pin = {}, pinnedAt } = domain
   const today = refreshDay(now, contract.settings.refresh)
   const days = { first: today - EVENTS.before, last: today + EVENTS.after }
-  const { character, published, inheritsFrom, causes } = explainFigures(account, domain, today, days, contract)
+  const character = characterIn(account.seed, domain)
+  const source = sourceOf(account, domain, today, contract.settings)
   return {
     domain: name,
     added_at: writeInstant(addedAt),
     features: [...features],
     profile: character.profile,
-    policy: published ?? null,
-    inherits_from: inheritsFrom ?? null,
+    policy: publishedTags(character, today) ?? null,
+    inherits_from: source === domain ? null : (source?.name ?? null),
     volume: Math.round(character.usual.volume * character.monthly),
     reports: reportsOn(account, domain, today, contract),
     pinned: pin,
     pinned_at: pinnedAt === undefined ? null : writeInstant(pinnedAt),
     record: recordOn(account, domain, today, contract) ?? null,
-    events: causes.map(({ kind, from, until, description }) => ({
+    events: eventsOf(account, domain, today, days, contract).map(({ kind, from, until, description }) => ({
       kind,
       state: stateOf(from, until, today),
       from: from === undefined ? null : writeDay(from),

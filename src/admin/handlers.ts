@@ -9,7 +9,6 @@ import * as faults from './faults.ts'
 import * as groups from './groups.ts'
 import type { AccountHandler, Handler } from './handler.ts'
 import * as keys from './keys.ts'
-import * as mail from './mail.ts'
 import * as overview from './overview.ts'
 import * as quotas from './quotas.ts'
 import * as requests from './requests.ts'
@@ -27,7 +26,6 @@ const EXPORTS = {
   ...faults,
   ...groups,
   ...keys,
-  ...mail,
   ...overview,
   ...quotas,
   ...requests,

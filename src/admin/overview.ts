@@ -1,11 +1,8 @@
-import type { Contract } from '../contract/contract.ts'
 import type { AccountState, DomainGroup } from '../domain/account.ts'
 import { COUNT_PERIOD, refreshDay, refreshOf } from '../domain/dmarc.ts'
 import { writeDay, writeInstant } from '../domain/iso-8601.ts'
 import { LIMITS } from '../domain/limits.ts'
-import { describeSums, followChanges, type Overview, type Sums, summarise, sumUp } from '../figures/overview.ts'
-import type { Awaitable } from '../ground/awaitable.ts'
-import { runInTurns, type Work } from '../ground/work.ts'
+import { type Overview, summarise } from '../figures/overview.ts'
 import { type AccountCall, type AccountHandler, type ControlOutcome, done } from './handler.ts'
 import { notFound } from './refusals.ts'
 import type { OverviewReport } from './reports.ts'
@@ -14,35 +11,8 @@ import type { OverviewReport } from './reports.ts'
 const USUAL_DAYS = 90
 /** However many domains there are, at least this many refreshes are reported: the newest, and the one before. */
 const FEWEST_DAYS = 2
-/** The number of account states with a cached overview. An overview takes up to 40 kB. */
-export const KEPT_OVERVIEWS = 200
-
-/** A cached overview and the domains that it belongs to. */
-interface KeptOverview {
-  domains: AccountState['domains']
-  contract: Contract
-  seed: number
-  today: number
-  /** The number of refreshes in it. */
-  days: number
-  overview: Awaitable<Overview>
-}
-
-/** By the domains of an account, or by a group. Both are replaced when they change. */
-let kept = new WeakMap<AccountState['domains'] | DomainGroup, KeptOverview>()
-let keptCount = 0
-
-/** The sums of a version of an account, so that the next version counts only its changes. */
-interface KeptSums {
-  account: AccountState
-  contract: Contract
-  sums: Sums
-}
-
-/** With fewer domains, all are counted again, which takes only some turns. */
-const MANY = 1_000
-/** By the origin of an account, which lives as long as the account. */
-const keptSums = new WeakMap<AccountState['origin'], KeptSums>()
+/** How many of the domains that need attention are listed. */
+const NAMED = 20
 
 export const getOverview: AccountHandler<OverviewReport> = (call) => answerOverview(call)
 
@@ -53,7 +23,7 @@ export const getGroupOverview: AccountHandler<OverviewReport> = (call) => {
 }
 
 /** The overview of all domains, or of the members of a group. */
-async function answerOverview(call: AccountCall, group?: DomainGroup): Promise<ControlOutcome<OverviewReport>> {
+function answerOverview(call: AccountCall, group?: DomainGroup): ControlOutcome<OverviewReport> {
   const { account, contract, now, query, limits } = call
   const { refresh } = contract.settings
   const today = refreshDay(now, refresh)
@@ -62,7 +32,7 @@ async function answerOverview(call: AccountCall, group?: DomainGroup): Promise<C
   const most = Math.max(FEWEST_DAYS, Math.floor(limits.overviewRecords / Math.max(1, size)))
   // There are no days before 1970.
   const count = Math.min(asked, most, Math.max(1, today + 1))
-  const { policies, testing, attention, attentionCount, days } = await overviewOf(call, today, count, group)
+  const { policies, testing, attention, days } = overviewOf(call, today, count, group)
   const { messages = null, passing = null, share = null } = days.at(-1) ?? {}
   const next = refreshOf(today + 1, refresh)
   return done({
@@ -73,75 +43,30 @@ async function answerOverview(call: AccountCall, group?: DomainGroup): Promise<C
     ...{ messages, passing, share },
     domains: size,
     ...{ policies, testing },
-    attention: attention.map(({ since, ...rest }) => ({
+    attention: attention.slice(0, NAMED).map(({ since, ...rest }) => ({
       ...rest,
       since: since === undefined ? null : writeDay(since),
     })),
-    attention_count: attentionCount,
-    days: days.slice(-count).map(({ day, ...figures }) => ({ date: writeDay(day), ...figures })),
+    attention_count: attention.length,
+    days: days.map(({ day, ...figures }) => ({ date: writeDay(day), ...figures })),
     days_omitted: asked - count,
   })
 }
 
-/**
- * The overview at the refresh `today`, with at least `days` refreshes. A page requests it every few seconds. So the
- * result for the same domains and the same day is cached.
- */
-function overviewOf(
-  { account, contract }: AccountCall,
-  today: number,
-  days: number,
-  group: DomainGroup | undefined,
-): Awaitable<Overview> {
+/** By the domains of an account, or by a group. Both are replaced when they change. */
+const overviews = new WeakMap<
+  AccountState['domains'] | DomainGroup,
+  { basis: readonly unknown[]; overview: Overview }
+>()
+
+/** The overview of the `count` refreshes up to `today`. A page asks for the same one every few seconds. */
+function overviewOf({ account, contract }: AccountCall, today: number, count: number, group?: DomainGroup): Overview {
   const { domains, seed } = account
-  const key = group ?? domains
-  const last = kept.get(key)
-  const isSame =
-    last !== undefined &&
-    last.domains === domains &&
-    last.contract === contract &&
-    last.seed === seed &&
-    last.today === today
-  if (isSame && last.days >= days) return last.overview
-  if (last === undefined && ++keptCount > KEPT_OVERVIEWS) {
-    kept = new WeakMap()
-    keptCount = 1
-  }
-  const first = today - days + 1
-  const members = group?.domains.flatMap((name) => domains.get(name) ?? [])
-  const isLarge = members === undefined && domains.size >= MANY
-  const overview = runInTurns(
-    isLarge ? summariseChanges(account, first, today, contract) : summarise(account, first, today, contract, members),
-  )
-  kept.set(key, { domains, contract, seed, today, days, overview })
+  const basis = [domains, contract, seed, today, count]
+  const last = overviews.get(group ?? domains)
+  if (last?.basis.every((each, index) => each === basis[index])) return last.overview
+  const counted = group === undefined ? domains.values() : group.domains.flatMap((name) => domains.get(name) ?? [])
+  const overview = summarise(account, counted, { first: today - count + 1, today }, contract)
+  overviews.set(group ?? domains, { basis, overview })
   return overview
-}
-
-/** `summarise` for an account of which an earlier version is likely to be known. */
-function* summariseChanges(account: AccountState, first: number, today: number, contract: Contract): Work<Overview> {
-  const { origin, seed } = account
-  const domains = [...account.domains.values()]
-  const last = keptSums.get(origin)
-  const isSame =
-    last !== undefined &&
-    last.contract === contract &&
-    last.account.seed === seed &&
-    last.sums.first === first &&
-    last.sums.today === today
-  // A version that is counted at the same time must not change the same sums.
-  keptSums.delete(origin)
-  const isFollowed = isSame && followChanges(last.sums, last.account, account, contract)
-  const sums = isFollowed ? last.sums : yield* sumUp(account, first, today, contract, domains)
-  account.domains.keep()
-  keptSums.set(origin, { account, contract, sums })
-  return yield* describeSums(copyOf(sums), account, contract, domains)
-}
-
-/** A later version may change the sums while the overview of this one is written. */
-function copyOf(sums: Sums): Sums {
-  const { messages, passing, sending, policies, found } = sums
-  return {
-    ...{ ...sums, messages: messages.slice(), passing: passing.slice(), sending: sending.slice() },
-    ...{ policies: { ...policies }, found: new Map(found) },
-  }
 }

@@ -6,10 +6,8 @@ import type { Scene } from '../domain/fixture.ts'
 import type { ProfileName } from '../domain/profile.ts'
 import type { KnownFaultRule } from '../faults/kinds.ts'
 import type { Severity } from '../figures/attention.ts'
-import type { CauseKind } from '../figures/causes.ts'
+import type { EventKind } from '../figures/events.ts'
 import type { ReportState } from '../figures/figures.ts'
-import type { MailUnderChange } from '../figures/policy-change.ts'
-import type { SenderKind, SenderName } from '../figures/senders.ts'
 
 /** The control plane's report about an account. Instants are RFC 3339. */
 export interface AccountReport {
@@ -103,7 +101,7 @@ export interface GroupReport {
 
 /** The cause of a change in a domain's figures. The days are calendar days, such as 2026-01-15. */
 export interface DomainEvent {
-  kind: CauseKind
+  kind: EventKind
   /** By the account's clock. What is planned has not begun. */
   state: 'past' | 'present' | 'planned'
   /** The first day; null if there is no beginning. */
@@ -164,56 +162,6 @@ export interface OverviewReport {
   days: { date: string; messages: number | null; passing: number | null; share: number | null }[]
   /** The number of requested days that are missing, because there are many domains. */
   days_omitted: number
-}
-
-/** The senders of the mail that a domain's record counts. The sums are null if nothing is known about them. */
-export interface SendersReport {
-  domain: string
-  /** The day of the record: that of the newest refresh. */
-  date: string
-  /** The number of days whose messages it counts. */
-  period_days: number
-  reports: ReportState
-  messages: number | null
-  passing: number | null
-  dkim_aligned: number | null
-  spf_aligned: number | null
-  share: number | null
-  /** Those with most mail first; null if they are not known. */
-  senders:
-    | {
-        sender: SenderName
-        /** The name for a person. */
-        name: string
-        /** Whether it is the domain's own mail, such mail that others pass on, or forged mail. */
-        kind: SenderKind
-        messages: number
-        passing: number
-        dkim_aligned: number
-        spf_aligned: number
-        /** Why its mail passes or fails, for a person. */
-        reason: string
-      }[]
-    | null
-  /** Why the senders are not known. */
-  note: string | null
-}
-
-/** What another policy would do to the mail that a domain's record counts. */
-export interface PolicyChangeReport {
-  domain: string
-  date: string
-  period_days: number
-  reports: ReportState
-  /** The tags that apply today; null if no record applies. */
-  now: PolicyTags | null
-  changed: PolicyTags
-  /** The mail of the domain itself; null if nothing is known about its senders. */
-  mail: MailUnderChange | null
-  /** The mail of the monitored domains below it that have no record of their own. */
-  below: { domains: number; unknown: number } & MailUnderChange
-  /** All of it in sentences for a person. */
-  message: string
 }
 
 /** A fault rule of an account, and its counts. */

@@ -33,8 +33,6 @@ export interface SampleRequest {
   headers?: Readonly<Record<string, string>>
   /** The body is padded with spaces to this number of bytes. Only for ASCII bodies. */
   padTo?: number
-  /** The number of times that it is sent; by default 1. */
-  times?: number
 }
 
 /**
@@ -64,19 +62,17 @@ export interface SampleAccount {
   unknownGroupId(): string
   /** A name that no group has. */
   freshName(): string
-  /** A name with this number of characters; `undefined` if all such names are taken. */
-  nameOfLength(length: number): string | undefined
   /** The minimum number of entries in the field of the operation's body, at least one. */
   fewest(operationId: string, field: string): number
 }
 
 /** Creates a request that fits the account. */
-export type RequestSample = (account: SampleAccount) => SampleRequest
+type RequestSample = (account: SampleAccount) => SampleRequest
 
 /** The values of a body field in generated requests. */
 export interface FieldSample {
-  /** A value that the operation accepts, with `size` entries or characters if given. `undefined` if there is none. */
-  make(account: SampleAccount, size?: number): string | readonly string[] | undefined
+  /** A value that the operation accepts. */
+  make(account: SampleAccount): string | readonly string[]
   /** The reason why a correction adds the field, as the end of a sentence: `a name is needed`. */
   because: string
   /** Whether the entries name items that are to be removed. A correction must not guess these. */
@@ -107,10 +103,8 @@ export interface OperationBehaviour {
   ): Decision<AccountState, Answer>
   /** What the `data` of a success shows of the account. It may be the data of another service, and have any form. */
   shows?(data: unknown): ShownData
-  /** Accepted requests, the simplest first. Together they contain every field of the body. */
-  accepted: readonly RequestSample[]
-  /** Requests that are refused because of the contents of the account. Some contracts accept some of them. */
-  refused: readonly RequestSample[]
+  /** An accepted request, and then some that the contents of the account refuse, if the contract does. */
+  samples: readonly RequestSample[]
   /** By name. The first field is enough for a body that needs any field. */
   fields?: Readonly<Record<string, FieldSample>>
 }

@@ -1,25 +1,12 @@
 import type { Operation } from '../contract/api.ts'
 import type { AccountState, DomainGroup } from '../domain/account.ts'
-import { type ApiKey, addKey, isInGrace } from '../domain/keys.ts'
-import { includesApiAccess } from '../domain/plans.ts'
-import { bucketOf, currentHits, type Hits, limitOf } from '../domain/quotas.ts'
 import { isObject, type Json, valueAt } from '../ground/json.ts'
-import { identityOf } from '../ground/secrets.ts'
 import { writeQuery } from '../http/target.ts'
 import type { ReceivedRequest } from './conformity.ts'
-import { chargeFor, decideAdmission, type GateDecision } from './gate.ts'
 import { judge } from './judge.ts'
 import type { SampleAccount, ServiceContract } from './operation.ts'
 import type { PlannedRequest } from './planned-request.ts'
-import {
-  freshDomains,
-  freshName,
-  freshNameOfLength,
-  removableDomains,
-  someGroup,
-  ungroupedDomains,
-  unknownGroupId,
-} from './samples.ts'
+import { freshDomains, freshName, removableDomains, someGroup, ungroupedDomains, unknownGroupId } from './samples.ts'
 
 /** A sample that needs a domain in use adds this feature to a domain. */
 const FEATURE = 'mta-sts'
@@ -32,7 +19,6 @@ export class Rehearsal implements SampleAccount {
   /** The requests in the order of sending. */
   readonly steps: PlannedRequest[] = []
   #state: AccountState
-  #quotas = new Map<string, Hits>()
   #restoring: (() => void) | undefined
   readonly #spares: boolean
 
@@ -56,13 +42,6 @@ export class Rehearsal implements SampleAccount {
     return this.#state
   }
 
-  copy(): Rehearsal {
-    const copy = new Rehearsal(this.contract, this.#state, this.now, { spares: this.#spares })
-    copy.steps.push(...this.steps)
-    copy.#quotas = new Map(this.#quotas)
-    return copy
-  }
-
   /** Adds a request that changes nothing that a later request depends on. */
   plan(request: PlannedRequest): void {
     this.steps.push(request)
@@ -72,58 +51,6 @@ export class Rehearsal implements SampleAccount {
   restore(): void {
     this.#restoring?.()
     this.#restoring = undefined
-  }
-
-  /** Ensures that the account may use the API. If needed, it gets a suitable plan and a suitable key. */
-  allowAccess(): void {
-    const { plans } = this.contract.settings
-    if (!includesApiAccess(this.#state.plan, plans)) this.changePlan(plans.lowest)
-    if (this.#state.keys.some(({ disabled }) => !disabled)) return
-    this.administer('POST', '/keys', {})
-    this.#addKey({ id: 'key_sample', hash: 'sample', createdAt: this.now, disabled: false })
-  }
-
-  /** The decision of the gate about a request to the operation with the key of this hash. It counts nothing. */
-  enter(operation: Operation, keyHash: string): GateDecision {
-    const { settings } = this.contract
-    const counting = { quotas: this.#quotas, tallies: new Map(), requests: 0 }
-    const request = { keyHash, method: operation.method, operation, neighbour: undefined, meetsFaults: false }
-    const charging = { settings, enforceQuotas: true }
-    const terms = { ...charging, chargeFor: (key: ApiKey, asked: Operation) => chargeFor(key, asked, charging) }
-    return decideAdmission(request, this.#state, counting, this.now, terms)
-  }
-
-  addKey(secret: string): void {
-    this.administer('POST', '/keys', { key: secret, label: 'Sample' })
-    this.#addKey({ ...identityOf(secret), createdAt: this.now, disabled: false })
-  }
-
-  disableKey(id: string): void {
-    this.administer('PATCH', `/keys/${id}`, { disabled: true })
-    const keys = this.#state.keys.map((key) => (key.id === id ? { ...key, disabled: true } : key))
-    this.#state = { ...this.#state, keys }
-  }
-
-  deleteKey(id: string): void {
-    this.administer('DELETE', `/keys/${id}`)
-    this.#state = { ...this.#state, keys: this.#state.keys.filter((key) => key.id !== id) }
-  }
-
-  /** Leaves each key this number of requests in the operation's quota. */
-  leaveRequests({ path, quota }: Operation, remaining: number): void {
-    if (quota === undefined) throw new Error(`${path} has no quota.`)
-    this.administer('PATCH', '/quotas', { bucket: path.slice(1), remaining })
-    const { quotaScope, quotaWindow, gracePeriod } = this.contract.settings
-    const { startedAt } = currentHits(undefined, { window: quota.window, start: quotaWindow }, this.now)
-    for (const key of this.#state.keys) {
-      const used = limitOf(quota, isInGrace(key, this.now, gracePeriod)) - remaining
-      this.#quotas.set(bucketOf(key.hash, path, quotaScope), { startedAt, used })
-    }
-  }
-
-  changePlan(plan: string): void {
-    this.administer('PATCH', '', { plan })
-    this.#state = { ...this.#state, plan }
   }
 
   /** Adds a request to the control plane, with a path below that of the account. */
@@ -196,16 +123,8 @@ export class Rehearsal implements SampleAccount {
     return freshName(this.#state, base ?? String(example ?? 'Example'), this.contract.settings, maxLength)
   }
 
-  nameOfLength(length: number): string | undefined {
-    return freshNameOfLength(this.#state, length, this.contract.settings)
-  }
-
   fewest(operationId: string, field: string): number {
     return Math.max(1, this.#limitOf(operationId, field, 'minItems') ?? 1)
-  }
-
-  #addKey(key: ApiKey): void {
-    this.#state = addKey(this.#state, key)
   }
 
   #limitOf(operationId: string, field: string, keyword: 'minItems' | 'maxItems'): number | undefined {

@@ -14,19 +14,6 @@ export function freshDomains({ domains }: AccountState, count: number): string[]
   return names
 }
 
-/** A name with exactly this number of characters that no group has; `undefined` if none is found. */
-export function freshNameOfLength(
-  { groupNames }: AccountState,
-  length: number,
-  settings: Settings,
-): string | undefined {
-  for (let number = 0; number < Math.min(36 ** length, 100_000); number++) {
-    const name = number.toString(36).padStart(length, 'x')
-    if (!groupNames.has(comparedName(name, settings.nameComparison))) return name
-  }
-  return undefined
-}
-
 /** An id of the account's format that no group has. */
 export function unknownGroupId({ groups }: AccountState, { alphabet, length }: IdFormat): string {
   for (let number = 0; ; number++) {

@@ -1,17 +1,15 @@
 import { writeFile } from 'node:fs/promises'
 import { createAccount } from '../accounts/creation.ts'
-import { type LoadedFixture, loadFixture } from '../accounts/fixture.ts'
-import { generateFixture, writeFixture } from '../accounts/generator.ts'
-import { STORIES } from '../accounts/owners.ts'
-import { drawAccount, writeTable } from '../accounts/picture.ts'
+import type { LoadedFixture } from '../accounts/fixture.ts'
+import { generateFixture, STORIES, writeFixture } from '../accounts/generator.ts'
 import { type Contract, loadContract } from '../contract/contract.ts'
 import { DEFAULT_SEED } from '../domain/account.ts'
 import { timeOn } from '../domain/clock.ts'
-import { refreshDay } from '../domain/dmarc.ts'
+import { type DmarcRecord, decimalsOf, refreshDay } from '../domain/dmarc.ts'
 import { dmarcRecords } from '../figures/figures.ts'
 import { systemClock } from '../ground/clock.ts'
 import { checkTarget, explainFailure } from '../reports/targets.ts'
-import { fileName, instant, type Options, oneOf, optIn, text, wholeNumber } from '../start/option.ts'
+import { fileName, instant, type Options, oneOf, optIn, wholeNumber } from '../start/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
@@ -28,32 +26,19 @@ const OPTIONS = {
     help: 'Output: a fixture file (json), or its DMARC table for a spreadsheet (csv).',
     default: 'json',
   },
-  now: { kind: instant, help: 'Day of the table or the description.', defaultText: 'today' },
+  now: { kind: instant, help: 'Day of the table.', defaultText: 'today' },
   out: { kind: fileName, help: 'File to write.', defaultText: 'standard output' },
   force: optIn('Replace a file that exists.'),
-  describe: {
-    kind: text,
-    placeholder: COMMAND_LINE_OPTIONS.fixture.placeholder,
-    help: 'Describe this fixture instead of inventing one.',
-  },
 } as const satisfies Options
 
 export const fixture: Command = {
   options: OPTIONS,
 
   async run(args, terminal) {
-    const { values, sources, positionals } = readOptions(OPTIONS, args, terminal.environment)
+    const { values, positionals } = readOptions(OPTIONS, args, terminal.environment)
     refuseOperands('fixture', positionals)
     const contract = await loadContract()
     const birth = { id: 'fixture', real: systemClock(), ...(values.now !== undefined && { now: values.now }) }
-    if (values.describe !== undefined) {
-      if (values.out !== undefined)
-        throw new UsageError(`${sources.out}: is for an invented fixture; --describe only prints`)
-      const source = await loadFixture(values.describe)
-      const account = createAccount(source, birth, contract)
-      terminal.print(drawAccount(source.title ?? values.describe, account, timeOn(account.clock, birth.real), contract))
-      return 0
-    }
     const progress = new Progress(terminal)
     const onProgress = (made: number) => progress.show(`${made} of ${values.domains} domains`)
     const invented = await generateFixture({ ...values, onProgress })
@@ -65,7 +50,7 @@ export const fixture: Command = {
     }
     await writeTo(values.out, content, values.force)
     terminal.printError(
-      `Wrote ${values.out}.${values.format === 'json' ? ` Try it: dmarc-understudy fixture --describe ${values.out}` : ''}`,
+      `Wrote ${values.out}.${values.format === 'json' ? ` Try it: dmarc-understudy serve --fixture ${values.out}` : ''}`,
     )
     return 0
   },
@@ -75,6 +60,17 @@ function tableOf(source: LoadedFixture, birth: { id: string; real: number; now?:
   const account = createAccount(source, birth, contract)
   const day = refreshDay(timeOn(account.clock, birth.real), contract.settings.refresh)
   return writeTable(dmarcRecords(account, day, contract), contract.percentageStep)
+}
+
+/** The DMARC records of an account as CSV (RFC 4180). */
+function writeTable(records: readonly DmarcRecord[], step: number): string {
+  const decimals = decimalsOf(step)
+  const shares = new Set(['dmarc', 'dkim', 'spf'])
+  const columns = ['domain', 'p', 'sp', 'np', 'pct', 'testing', 'dmarc', 'dkim', 'spf', 'count'] as const
+  const rows = records.map((record) =>
+    columns.map((name) => (shares.has(name) ? Number(record[name]).toFixed(decimals) : record[name])),
+  )
+  return `${[columns, ...rows].map((row) => row.join(',')).join('\r\n')}\r\n`
 }
 
 async function writeTo(out: string, content: string, force: boolean): Promise<void> {

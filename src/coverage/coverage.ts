@@ -2,153 +2,92 @@ import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { refreshDay } from '../domain/dmarc.ts'
 import { RuleEvidence } from './evidence.ts'
-import { itemNames, type Layout, layoutOf, shows } from './layout.ts'
+import { itemsByOperation, shows } from './items.ts'
 import type { Observation } from './observation.ts'
 
-/** A response that no operation documents, or that belongs to no operation. */
-export interface OtherResponse {
+/** A kind of response, and how often the service and faults have given it. */
+export interface ResponseCount {
+  /** `undefined` for an unknown path and for an unsupported method. */
   operation: Operation | undefined
   status: number
+  /** The code of a refusal. */
   code: string | undefined
   genuine: number
   injected: number
 }
 
-interface PendingRule {
-  onSuccess: number[]
-  onRefusal: number[]
-  /** The refresh day of the last success, and the number of successes on it. */
-  day: number
-  times: number
-}
-
-/** The items of the contract that requests have shown: operations, statuses, codes, rules and edges of limits. */
+/** What requests have shown of the contract: responses, rules and edges of limits, all by their names. */
 export class Coverage {
   readonly contract: Contract
-  readonly #layout: Layout
-  readonly #genuine: Uint32Array
-  readonly #injected: Uint32Array
-  readonly #shown: Uint8Array
-  readonly #others = new Map<string, OtherResponse>()
-  readonly #pending = new Map<Operation, PendingRule>()
-  readonly #evidence: RuleEvidence
+  readonly #responses = new Map<string, ResponseCount>()
+  readonly #shown = new Set<string>()
+  /** By operation: the refresh day of its last success, and the number of successes on that day. */
+  readonly #successes = new Map<Operation, { day: number; times: number }>()
   readonly #onShown: ((item: string) => void) | undefined
 
-  /** `onShown` is called with the name of each rule or edge at the first request that shows it, see `itemNames`. */
+  /** `onShown` is called with the name of each item at the first request that shows it. */
   constructor(contract: Contract, onShown?: (item: string) => void) {
     this.contract = contract
     this.#onShown = onShown
-    this.#layout = layoutOf(contract)
-    this.#genuine = new Uint32Array(this.#layout.slots.length)
-    this.#injected = new Uint32Array(this.#layout.slots.length)
-    this.#shown = new Uint8Array(this.#layout.items.length)
-    this.#evidence = new RuleEvidence(contract)
   }
 
-  /** Records an answered request. It runs for every request, so it does not check shown items again. */
+  /** Records an answered request. */
   observe(observation: Observation): void {
-    const { operation, status, code, injected } = observation
+    const { operation, status, code, injected, now } = observation
     this.addResponses({ operation, status, code, genuine: injected ? 0 : 1, injected: injected ? 1 : 0 })
-    const pending = operation && !injected ? this.#pendingOf(operation) : undefined
-    if (pending === undefined) return
-    const items = code === undefined ? pending.onSuccess : pending.onRefusal
-    if (items.length > 0) this.#examine(items, pending, observation)
+    const items = operation && itemsByOperation(this.contract).get(operation)
+    if (operation === undefined || items === undefined || injected) return
+    const timesToday = code === undefined ? this.noteSuccess(operation, now) : 0
+    const evidence = new RuleEvidence(observation, this.contract, timesToday)
+    for (const item of items) {
+      if (this.#shown.has(item.name) || !shows(item, observation, evidence)) continue
+      this.#shown.add(item.name)
+      this.#onShown?.(item.name)
+    }
   }
 
-  clear(): void {
-    this.#genuine.fill(0)
-    this.#injected.fill(0)
-    this.#shown.fill(0)
-    this.#others.clear()
-    this.#pending.clear()
-  }
-
-  /** Records that the operation has succeeded in another process, at a time of the account's clock. */
-  noteSuccess(operation: Operation, now: number): void {
-    const pending = this.#pendingOf(operation)
-    if (pending !== undefined && pending.onSuccess.length > 0) this.#countSuccess(pending, now)
+  /**
+   * Records that the operation has succeeded, here or in another process, at a time of the account's clock. Returns the
+   * number of its successes on that refresh day.
+   */
+  noteSuccess(operation: Operation, now: number): number {
+    const day = refreshDay(now, this.contract.settings.refresh)
+    const last = this.#successes.get(operation)
+    const times = last?.day === day ? last.times + 1 : 1
+    this.#successes.set(operation, { day, times })
+    return times
   }
 
   /** Adds a number of responses, with the same counts as `observe`. */
-  addResponses({ operation, status, code, genuine, injected }: OtherResponse): void {
-    const layout = operation && this.#layout.operations.get(operation)
-    const slot = layout?.slots.get(status)?.get(code ?? '')
-    if (slot !== undefined) {
-      this.#genuine[slot] = (this.#genuine[slot] ?? 0) + genuine
-      this.#injected[slot] = (this.#injected[slot] ?? 0) + injected
+  addResponses(added: ResponseCount): void {
+    const name = nameOfResponse(added.operation?.id, added.status, added.code)
+    const known = this.#responses.get(name)
+    if (known === undefined) {
+      this.#responses.set(name, { ...added })
       return
     }
-    const key = nameOfResponse(operation?.id, status, code)
-    const known = this.#others.get(key)
-    this.#others.set(key, {
-      ...{ operation, status, code },
-      genuine: genuine + (known?.genuine ?? 0),
-      injected: injected + (known?.injected ?? 0),
-    })
+    known.genuine += added.genuine
+    known.injected += added.injected
   }
 
-  /** Records that the item with this name was shown. A name that the contract does not have is ignored. */
+  /** Records that the item with this name was shown. */
   addShown(name: string): void {
-    const item = itemNames(this.contract).indexOf(name)
-    if (item >= 0) this.#shown[item] = 1
+    this.#shown.add(name)
   }
 
   /** Adds the records of another coverage of the same contract. */
   add(other: Coverage): void {
-    for (const [slot, count] of other.#genuine.entries()) this.#genuine[slot] = (this.#genuine[slot] ?? 0) + count
-    for (const [slot, count] of other.#injected.entries()) this.#injected[slot] = (this.#injected[slot] ?? 0) + count
-    for (const [item, shown] of other.#shown.entries()) if (shown === 1) this.#shown[item] = 1
-    for (const response of other.#others.values()) this.addResponses(response)
+    for (const response of other.#responses.values()) this.addResponses(response)
+    for (const name of other.#shown) this.#shown.add(name)
   }
 
-  /** The counts of a slot of `layoutOf`. */
-  count(slot: number): { genuine: number; injected: number } {
-    return { genuine: this.#genuine[slot] ?? 0, injected: this.#injected[slot] ?? 0 }
+  hasShown(name: string): boolean {
+    return this.#shown.has(name)
   }
 
-  /** Whether an item of `layoutOf` was shown. */
-  hasShown(item: number): boolean {
-    return this.#shown[item] === 1
-  }
-
-  get others(): Iterable<OtherResponse> {
-    return this.#others.values()
-  }
-
-  #examine(items: number[], pending: PendingRule, observation: Observation): void {
-    const evidence = this.#evidence
-    evidence.observation = observation
-    if (observation.code === undefined) this.#countSuccess(pending, observation.now)
-    evidence.timesToday = pending.times
-    for (let place = items.length - 1; place >= 0; place--) {
-      const number = items[place] ?? 0
-      const item = this.#layout.items[number]
-      if (this.#shown[number] !== 1) {
-        if (item === undefined || !shows(item, observation, evidence)) continue
-        this.#shown[number] = 1
-        this.#onShown?.(itemNames(this.contract)[number] ?? '')
-      }
-      items.splice(place, 1)
-    }
-    evidence.observation = undefined
-  }
-
-  #countSuccess(pending: PendingRule, now: number): void {
-    const day = refreshDay(now, this.contract.settings.refresh)
-    pending.times = day === pending.day ? pending.times + 1 : 1
-    pending.day = day
-  }
-
-  /** `undefined` for an operation of another contract. */
-  #pendingOf(operation: Operation): PendingRule | undefined {
-    const known = this.#pending.get(operation)
-    if (known !== undefined) return known
-    const layout = this.#layout.operations.get(operation)
-    if (layout === undefined) return undefined
-    const { onSuccess, onRefusal } = layout
-    const pending = { onSuccess: [...onSuccess], onRefusal: [...onRefusal], day: Number.NaN, times: 0 }
-    this.#pending.set(operation, pending)
-    return pending
+  /** The responses by `nameOfResponse`. */
+  get responses(): ReadonlyMap<string, ResponseCount> {
+    return this.#responses
   }
 }
 

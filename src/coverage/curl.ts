@@ -18,22 +18,20 @@ export function writeCurl(
   { baseUrl, adminUrl }: ServerUrls,
   publicKey: string | undefined,
 ): string {
-  const { plane, method, path, key = 'valid', headers = {}, body, padTo, times = 1 } = request
+  const { plane, method, path, key = 'valid', headers = {}, body, padTo } = request
   const isOfService = plane === 'service'
   const typed = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type')
-  const command = composeCurl({
+  return composeCurl({
     method,
     url: (isOfService ? baseUrl : adminUrl) + path,
-    key: isOfService && (key === 'valid' || key === 'misspaced') ? { secret: publicKey, form: key } : undefined,
+    key: isOfService && key === 'valid' ? { secret: publicKey } : undefined,
     fields: [
-      ...(isOfService && key === 'wrong' ? ['Authorization: Bearer no-such-key'] : []),
       ...(body !== undefined && !typed ? ['Content-Type: application/json'] : []),
       ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     ],
     body: bodyText(body),
     padTo,
   })
-  return times === 1 ? command : `for i in $(seq ${times}); do ${command}; done`
 }
 
 /** The body of a planned request as it is sent. */
@@ -46,7 +44,7 @@ interface CurlRequest {
   method: string
   url: string
   /** A key that is secret comes from the variable `API_KEY`. */
-  key: { secret: string | undefined; form?: 'valid' | 'misspaced' } | undefined
+  key: { secret: string | undefined } | undefined
   /** Header fields such as `Accept: text/plain`. */
   fields: readonly string[]
   body: string | Buffer | undefined
@@ -63,7 +61,7 @@ export function composeCurl({ method, url, key, fields, body, padTo }: CurlReque
   if (/\/\.\.?(?:[/?]|$)/.test(url)) words.push('--path-as-is')
   // The shell replaces the variable within double quotes.
   if (key !== undefined) {
-    const field = `Authorization: Bearer${key.form === 'misspaced' ? '  ' : ' '}`
+    const field = 'Authorization: Bearer '
     words.push('-H', key.secret === undefined ? `"${field}$API_KEY"` : quoteWord(field + key.secret))
   }
   words.push(...fields.flatMap((field) => ['-H', quoteWord(field)]), quoteWord(url))

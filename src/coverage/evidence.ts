@@ -3,31 +3,23 @@ import { isObject } from '../ground/json.ts'
 import type { KeyEvidence } from '../journal/entry.ts'
 import type { Observation } from './observation.ts'
 
-/** The evidence for the `when` of a rule. One object serves all requests. It computes only what a rule uses. */
+/** The evidence for the `when` of a rule. It computes only what a rule uses. */
 export class RuleEvidence {
-  observation: Observation | undefined
+  readonly query: Observation['query']
+  readonly body: unknown
+  readonly key: KeyEvidence
+  readonly group: Observation['group']
   /** The number of successes of the operation on this refresh day, including this one. */
-  timesToday = 0
+  readonly timesToday: number
   readonly #contract: Contract
 
-  constructor(contract: Contract) {
+  constructor({ query, body, key, group }: Observation, contract: Contract, timesToday: number) {
+    this.query = query
+    this.body = body
+    this.key = key
+    this.group = group
+    this.timesToday = timesToday
     this.#contract = contract
-  }
-
-  get query(): Observation['query'] | undefined {
-    return this.observation?.query
-  }
-
-  get body(): unknown {
-    return this.observation?.body
-  }
-
-  get key(): KeyEvidence | undefined {
-    return this.observation?.key
-  }
-
-  get group(): Observation['group'] {
-    return this.observation?.group
   }
 
   /** The entries of `remove_domains` that the group did not have. */

@@ -1,9 +1,6 @@
-import type { PlannedRequest } from '../behaviour/planned-request.ts'
-import type { Contract } from '../contract/contract.ts'
-import type { Rule } from '../contract/rules.ts'
-import type { Coverage, OtherResponse } from './coverage.ts'
-import type { GapPlans } from './gap-requests.ts'
-import { layoutOf, type ResponseSlot } from './layout.ts'
+import type { Operation } from '../contract/api.ts'
+import { type Coverage, nameOfResponse, type ResponseCount } from './coverage.ts'
+import { itemsOf } from './items.ts'
 import type { Side } from './limit-edges.ts'
 
 /** The parts of the contract that were shown and those that were not, as JSON. */
@@ -26,13 +23,14 @@ interface ShownShare {
 
 /** The report about a part that was never shown. */
 export interface Gap {
-  /** The requests in the order of sending. */
-  request?: readonly PlannedRequest[]
-  /** The same requests as shell commands. */
+  /** The commands that show it, or those of a request to begin with. */
   curl?: readonly string[]
-  /** The reason why there is no request. */
+  /** What to change in that request. */
   hint?: string
 }
+
+/** The gap of an operation; `response` is its name if it is a response that is missing. */
+export type FindGap = (operation: Operation, response?: string) => Gap
 
 interface OperationCoverage {
   operation: string
@@ -74,90 +72,81 @@ type Apart =
 
 const FAILURE = 'internal_error'
 const WHY_NO_FAILURE = 'It tells of a failure of the server itself, which no request can cause.'
-const NO_REQUEST = 'As the contract stands, no request is known that shows it.'
 
-/** With `plans`, each gap has the requests that would fill it, or a hint that none is known. */
-export function reportCoverage(coverage: Coverage, plans?: GapPlans): CoverageReport {
-  const { contract } = coverage
-  const { slots, items } = layoutOf(contract)
-  const rules: RuleCoverage[] = []
-  const edges: EdgeCoverage[] = []
-  const apart: Apart[] = [
-    ...slots.filter(isFailure).map(({ operation, status }): Apart => {
-      return { kind: 'response', operation: operation.id, status, code: FAILURE, why: WHY_NO_FAILURE }
-    }),
-    ...items.flatMap((item): Apart[] => {
-      if (!('rule' in item) || item.rule.unobservable === undefined) return []
-      const { id, says, unobservable } = item.rule
-      return [{ kind: 'rule', id, says, why: unobservable }]
-    }),
-  ]
-  for (const [number, item] of items.entries()) {
-    const seen = coverage.hasShown(number)
-    const gap = seen || plans === undefined ? {} : gapOf(plans.items.get(number))
-    if ('edge' in item) {
-      const { id, operation, path, field, limit, side } = item.edge
-      edges.push({ id, ...(operation && { operation: operation.id }), path, field, limit, side, seen, ...gap })
-    } else if (item.rule.unobservable === undefined) rules.push({ ...describeRule(item.rule, contract), seen, ...gap })
-  }
-  const responses = slots.map((slot, number) => {
-    const { genuine, injected } = coverage.count(number)
-    const asked = genuine === 0 && plans !== undefined && !isFailure(slot)
-    return {
-      slot,
-      response: response({ ...slot, genuine, injected }, true, asked ? gapOf(plans.slots.get(number)) : {}),
-    }
-  })
-  const others = [...coverage.others]
-  const operations = contract.operations.map((operation): OperationCoverage => {
-    const documented = responses.filter(({ slot }) => slot.operation === operation)
-    const listed = documented.filter(
-      ({ slot, response }) => !isFailure(slot) || response.genuine + response.injected > 0,
-    )
-    const undocumented = others.filter((other) => other.operation === operation)
-    return {
-      operation: operation.id,
-      method: operation.method,
-      path: operation.path,
-      responses: [...listed.map(({ response }) => response), ...undocumented.map((other) => response(other, false))],
-    }
-  })
-  const expected = responses.filter(({ slot }) => !isFailure(slot)).map(({ response }) => response)
+/** With `findGap`, each part that was never shown has its result. */
+export function reportCoverage(coverage: Coverage, findGap: FindGap = () => ({})): CoverageReport {
+  const { operations, outside, failures } = reportResponses(coverage, findGap)
+  const { rules, edges, unobservable } = reportItems(coverage, findGap)
+  const documented = operations.flatMap((each) => each.responses.filter((response) => response.documented))
+  const expected = documented.filter(({ code }) => code !== FAILURE)
   return {
     summary: {
-      operations: share(operations, ({ responses }) => responses.some(({ genuine }) => genuine > 0)),
+      operations: share(operations, (each) => each.responses.some(({ genuine }) => genuine > 0)),
       responses: share(expected, ({ genuine }) => genuine > 0),
       rules: share(rules, ({ seen }) => seen),
       edges: share(edges, ({ seen }) => seen),
     },
-    operations,
-    outside: others.filter(({ operation }) => operation === undefined).map((other) => response(other, false)),
-    rules,
-    edges,
-    apart,
+    ...{ operations, outside, rules, edges, apart: [...failures, ...unobservable] },
   }
 }
 
-function isFailure({ code }: ResponseSlot): boolean {
-  return code === FAILURE
+function reportResponses({ contract, responses }: Coverage, findGap: FindGap) {
+  const rest = new Map(responses)
+  const failures: Apart[] = []
+  const operations = contract.operations.map((operation): OperationCoverage => {
+    const { id, method, path } = operation
+    const listed: ResponseCoverage[] = []
+    for (const { status, codes } of operation.responses.values()) {
+      for (const code of codes.size === 0 ? [undefined] : codes) {
+        const name = nameOfResponse(id, status, code)
+        const count = rest.get(name)
+        rest.delete(name)
+        const isFailure = code === FAILURE
+        if (isFailure) failures.push({ kind: 'response', operation: id, status, code, why: WHY_NO_FAILURE })
+        if (isFailure && count === undefined) continue
+        const gap = isFailure || (count?.genuine ?? 0) > 0 ? {} : findGap(operation, name)
+        listed.push({ ...describeResponse(count ?? { status, code, genuine: 0, injected: 0 }, true), ...gap })
+      }
+    }
+    return { operation: id, method, path, responses: listed }
+  })
+  const outside: ResponseCoverage[] = []
+  for (const response of rest.values()) {
+    const own = operations.find(({ operation }) => operation === response.operation?.id)?.responses ?? outside
+    own.push(describeResponse(response, false))
+  }
+  return { operations, outside, failures }
 }
 
-function gapOf(request: readonly PlannedRequest[] | undefined): Gap {
-  return request === undefined ? { hint: NO_REQUEST } : { request }
+function reportItems(coverage: Coverage, findGap: FindGap) {
+  const { operations } = coverage.contract
+  const rules: RuleCoverage[] = []
+  const edges: EdgeCoverage[] = []
+  const unobservable: Apart[] = []
+  for (const item of itemsOf(coverage.contract)) {
+    const seen = coverage.hasShown(item.name)
+    const gapOf = (operation: Operation | undefined) => (seen || operation === undefined ? {} : findGap(operation))
+    if ('edge' in item) {
+      const { id, operation, path, field, limit, side } = item.edge
+      const gap = gapOf(operation ?? operations.find((each) => each.path === path))
+      edges.push({ id, ...(operation && { operation: operation.id }), path, field, limit, side, seen, ...gap })
+    } else if (item.rule.unobservable === undefined) {
+      const { id, says } = item.rule
+      const [first, another] = operations.filter((operation) => operation.rules.includes(item.rule))
+      rules.push({ id, ...(first && !another && { operation: first.id }), says, seen, ...gapOf(first) })
+    } else {
+      const { id, says, unobservable: why } = item.rule
+      unobservable.push({ kind: 'rule', id, says, why })
+    }
+  }
+  return { rules, edges, unobservable }
 }
 
-function response(
-  { status, code, genuine, injected }: Omit<OtherResponse, 'operation'>,
+function describeResponse(
+  { status, code, genuine, injected }: Omit<ResponseCount, 'operation'>,
   documented: boolean,
-  gap: Gap = {},
 ): ResponseCoverage {
-  return { status, ...(code !== undefined && { code }), genuine, injected, documented, ...gap }
-}
-
-function describeRule(rule: Rule, { operations }: Contract): Omit<RuleCoverage, 'seen'> {
-  const [operation, another] = operations.filter(({ rules }) => rules.includes(rule))
-  const alone = another === undefined ? operation : undefined
-  return { id: rule.id, ...(alone && { operation: alone.id }), says: rule.says }
+  return { status, ...(code !== undefined && { code }), genuine, injected, documented }
 }
 
 function share<Thing>(things: readonly Thing[], isSeen: (thing: Thing) => boolean): ShownShare {

@@ -259,9 +259,7 @@ function rulesBehind(entry: Entry, contract: Contract): { id: string; says: stri
 function evidenceOf(entry: Entry, operation: Operation, status: number, contract: Contract): RuleEvidence {
   const query = readQuery(queryOf(entry.target))
   const body = operation.readsBody && entry.body !== undefined ? readJson(textOf(entry.body)) : undefined
-  const evidence = new RuleEvidence(contract)
-  evidence.observation = observationOf(entry, status, query, body)
-  return evidence
+  return new RuleEvidence(observationOf(entry, status, query, body), contract, 0)
 }
 
 /**

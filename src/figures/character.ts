@@ -76,13 +76,9 @@ export function characterOf(
 /** The tags that the domain publishes on a day; `undefined` if it has no record. */
 export function publishedTags(character: Character, day: number): PolicyTags | undefined {
   const { given, tags } = character
-  const own = PROFILES[character.profile].steps === undefined ? tags : (stepOn(character, day)?.tags ?? tags)
+  const step = policySteps(character, day, day + 1).findLast(({ from }) => from <= day)
+  const own = step?.tags ?? tags
   return given === undefined ? own : { p: 'none', ...replaceTags(own ?? {}, given) }
-}
-
-/** The step of a rollout that the record shows on a day. */
-export function stepOn(character: Character, day: number): PolicyStep | undefined {
-  return policySteps(character, day, day + 1).findLast(({ from }) => from <= day)
 }
 
 /** The changes of its record in the cycles of the days from `first` up to `last`. */

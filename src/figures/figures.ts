@@ -15,7 +15,7 @@ import {
 import { pinOn } from '../domain/pins.ts'
 import type { Settings } from '../domain/settings.ts'
 import { type Character, characterOf, publishedTags } from './character.ts'
-import { countMessages, movingCount, NO_MESSAGES } from './messages.ts'
+import { countMessages, countOften, NO_MESSAGES } from './messages.ts'
 
 /** The data that the figures of an account depend on, apart from its domains. */
 export interface FigureRules extends RecordRules {
@@ -25,76 +25,12 @@ export interface FigureRules extends RecordRules {
 /** The parts of an account that its figures depend on. */
 export type Monitoring = Pick<AccountState, 'domains' | 'seed'>
 
-/** The last computed data of a domain. An unchanged domain is not computed again. */
-interface KeptFigures {
-  rules: FigureRules
-  seed: number
-  character: Character
-  day: number
-  /** See `sourceOf`. */
-  source: MonitoredDomain | undefined
-  record: DmarcRecord | undefined
-}
-
-/** For how many domains computed data is kept, at about 700 bytes each. */
-const KEPT_DOMAINS = 200_000
-
-/** A map that grows is built anew, which takes longer than a turn for one of all domains. A domain has one by its name. */
-const SHARES = 64
-const shares = (): WeakMap<MonitoredDomain, KeptFigures>[] => Array.from({ length: SHARES }, () => new WeakMap())
-let kept = shares()
-let keptDomains = 0
-
-function shareOf({ name }: MonitoredDomain): WeakMap<MonitoredDomain, KeptFigures> {
-  let hash = name.length
-  for (let index = 0; index < name.length; index++) hash = (Math.imul(hash, 31) + name.charCodeAt(index)) | 0
-  return kept[(hash ^ (hash >>> 12)) & (SHARES - 1)] as WeakMap<MonitoredDomain, KeptFigures>
-}
-
 /** The rows of GET /dmarc on the refresh day `day`, in the order in which the domains were added. */
 export function dmarcRecords(account: Monitoring, day: number, rules: FigureRules): DmarcRecord[] {
-  const records: DmarcRecord[] = []
-  for (const domain of account.domains.values()) {
-    const record = recordOn(account, domain, day, rules)
-    if (record !== undefined) records.push(record)
-  }
-  return records
+  return [...account.domains.values()].flatMap((domain) => recordOn(account, domain, day, rules) ?? [])
 }
 
-/** A domain's record on the refresh day `day`, if it has one. Of other domains, only those above it count. */
-export function recordOn(
-  account: Monitoring,
-  domain: MonitoredDomain,
-  day: number,
-  rules: FigureRules,
-): DmarcRecord | undefined {
-  const { seed } = account
-  const last = shareOf(domain).get(domain)
-  const isSame = last !== undefined && last.seed === seed && last.rules === rules
-  // A domain with a record of its own needs no other domain, as long as it has not changed.
-  if (isSame && last.day === day && last.source === domain) return last.record
-  const character = isSame ? last.character : characterOf(seed, domain)
-  const source = sourceOf(account, domain, character, day, rules.settings)
-  if (isSame && last.day === day && last.source === source) return last.record
-  const record = computeRecord(seed, domain, character, source, day, rules)
-  if (isSame) {
-    last.day = day
-    last.source = source
-    last.record = record
-  } else keep(domain, { rules, seed, character, day, source, record })
-  return record
-}
-
-/** If there are too many, all are dropped. Domains that are read are soon kept again. */
-function keep(domain: MonitoredDomain, computed: KeptFigures): void {
-  if (++keptDomains > KEPT_DOMAINS) {
-    kept = shares()
-    keptDomains = 1
-  }
-  shareOf(domain).set(domain, computed)
-}
-
-/** The same for each refresh day from `from` to `to`, both included, without keeping the results. */
+/** The record of a domain on each refresh day from `from` to `to`, both included. */
 export function recordsFrom(
   account: Monitoring,
   domain: MonitoredDomain,
@@ -102,21 +38,14 @@ export function recordsFrom(
   to: number,
   rules: FigureRules,
 ): (DmarcRecord | undefined)[] {
-  const { seed } = account
-  const character = characterOf(seed, domain)
-  const count = movingCount(to)
-  return Array.from({ length: to - from + 1 }, (_, index) => {
-    const day = from + index
-    const source = sourceOf(account, domain, character, day, rules.settings)
-    return computeRecord(seed, domain, character, source, day, rules, count)
-  })
+  const count = countOften(characterIn(account.seed, domain), to)
+  return Array.from({ length: to - from + 1 }, (_, index) => recordOn(account, domain, from + index, rules, count))
 }
 
-function computeRecord(
-  seed: number,
+/** A domain's record on the refresh day `day`, if it has one. Of other domains, only those above it count. */
+export function recordOn(
+  account: Monitoring,
   domain: MonitoredDomain,
-  character: Character,
-  source: MonitoredDomain | undefined,
   day: number,
   rules: FigureRules,
   count = countMessages,
@@ -127,9 +56,10 @@ function computeRecord(
   if (shownFrom !== undefined && day < shownFrom) return undefined
   const isReported = day >= firstReportingDay(domain, settings)
   if (!isReported && pin === undefined && settings.unprocessedDomains === 'absent') return undefined
-  const tags = isReported ? tagsOn(seed, domain, character, source, day, settings) : undefined
-  const days = isReported && source !== undefined ? countedDays(domain, source, day, settings) : undefined
-  const counts = days === undefined ? NO_MESSAGES : count(character, days.first, days.last, days.since)
+  const source = isReported ? sourceOf(account, domain, day, settings) : undefined
+  const tags = isReported ? tagsOn(account.seed, domain, source, day, settings) : undefined
+  const days = source && countedDays(domain, source, day, settings)
+  const counts = days ? count(characterIn(account.seed, domain), days.first, days.last, days.since) : NO_MESSAGES
   if (pin === undefined) return describeDomain(name, tags, counts, rules)
   return pinFigures(describeDomain(name, pinTags(tags, pin), counts, rules), pin, percentageStep)
 }
@@ -165,45 +95,23 @@ export function reportsOn(account: Monitoring, domain: MonitoredDomain, day: num
   const { dmarc, dkim, spf, count } = pinOn(domain, day, settings.refresh) ?? {}
   if ((dmarc ?? dkim ?? spf ?? count) !== undefined) return 'fixed'
   if (day < firstReportingDay(domain, settings)) return 'awaited'
-  const source = recordSource(account, domain, day, rules)
+  const source = sourceOf(account, domain, day, settings)
   if (source === undefined) return 'none'
   return day < firstReportingDay(source, settings) ? 'awaited' : 'received'
 }
 
-/** `sourceOf` with the kept character of the domain. */
-export function recordSource(
-  account: Monitoring,
-  domain: MonitoredDomain,
-  day: number,
-  { settings }: FigureRules,
-): MonitoredDomain | undefined {
-  return sourceOf(account, domain, characterIn(account.seed, domain), day, settings)
-}
-
-/** The tags of the record that applies to the mail of a domain, with their fixed values; `undefined` without one. */
-export function tagsInEffect(
-  account: Monitoring,
-  domain: MonitoredDomain,
-  day: number,
-  { settings }: FigureRules,
-): PolicyTags | undefined {
-  const character = characterIn(account.seed, domain)
-  const source = sourceOf(account, domain, character, day, settings)
-  const tags = source && tagsOn(account.seed, domain, character, source, day, settings)
-  return pinTags(tags, pinOn(domain, day, settings.refresh) ?? {})
-}
-
-/** The tags that the domain publishes, or the inherited ones. */
+/**
+ * The tags that apply to the mail of a domain: its own, or those that it inherits from `source`. Its fixed values are not
+ * among them.
+ */
 function tagsOn(
   seed: number,
   domain: MonitoredDomain,
-  character: Character,
   source: MonitoredDomain | undefined,
   day: number,
   { refresh }: FigureRules['settings'],
 ): PolicyTags | undefined {
-  const own = publishedTags(character, day)
-  if (source === domain || source === undefined) return own
+  if (source === domain || source === undefined) return publishedTags(characterIn(seed, domain), day)
   const above = pinTags(publishedTags(characterIn(seed, source), day), pinOn(source, day, refresh) ?? {})
   return above && inheritTags(above)
 }
@@ -215,16 +123,12 @@ export function policyOn(
   day: number,
   rules: FigureRules,
 ): Omit<DmarcRecord, 'domain' | 'dmarc' | 'dkim' | 'spf' | 'count'> | undefined {
-  const tags = tagsInEffect(account, domain, day, rules)
+  const { settings } = rules
+  const source = sourceOf(account, domain, day, settings)
+  const published = source && tagsOn(account.seed, domain, source, day, settings)
+  const tags = pinTags(published, pinOn(domain, day, settings.refresh) ?? {})
   if (tags === undefined) return undefined
-  const {
-    domain: _,
-    dmarc: __,
-    dkim: ___,
-    spf: ____,
-    count: _____,
-    ...policy
-  } = describeDomain(domain.name, tags, NO_MESSAGES, rules)
+  const { domain: _, dmarc, dkim, spf, count, ...policy } = describeDomain(domain.name, tags, NO_MESSAGES, rules)
   return policy
 }
 
@@ -235,12 +139,11 @@ export function policyOn(
 export function sourceOf(
   { domains, seed }: Monitoring,
   domain: MonitoredDomain,
-  character: Character,
   day: number,
   settings: FigureRules['settings'],
 ): MonitoredDomain | undefined {
   const { refresh } = settings
-  if (hasRecord(character, pinOn(domain, day, refresh))) return domain
+  if (hasRecord(characterIn(seed, domain), pinOn(domain, day, refresh))) return domain
   const { name } = domain
   for (let dot = name.indexOf('.'); dot >= 0; dot = name.indexOf('.', dot + 1)) {
     const above = domains.get(name.slice(dot + 1))
@@ -256,8 +159,13 @@ function hasRecord({ tags, given }: Character, pin: RecordPin | undefined): bool
   return tags !== undefined || given !== undefined || (pin !== undefined && pinTags(undefined, pin) !== undefined)
 }
 
-/** The character of a domain, from the kept data if possible. */
+const characters = new WeakMap<MonitoredDomain, { seed: number; character: Character }>()
+
+/** `characterOf`, kept for as long as the domain is in use. */
 export function characterIn(seed: number, domain: MonitoredDomain): Character {
-  const last = shareOf(domain).get(domain)
-  return last?.seed === seed ? last.character : characterOf(seed, domain)
+  const known = characters.get(domain)
+  if (known?.seed === seed) return known.character
+  const character = characterOf(seed, domain)
+  characters.set(domain, { seed, character })
+  return character
 }

@@ -65,23 +65,6 @@ export function countMessages(
   return sum
 }
 
-/** How many of these messages are forged. */
-export function countForged(character: Character, first: number, last: number, since: number): number {
-  const { words, monthly, limit, usual } = character
-  const begin = Math.max(first, Math.floor(since))
-  const episodes = episodesOf(character, begin, last)
-  if (!episodes.some(({ kind }) => kind === 'attack')) return 0
-  const traffic = { ...usual }
-  let sum = 0
-  for (let day = begin; day < last; day++) {
-    resetTraffic(traffic, usual)
-    for (const episode of episodes) applyEpisode(episode, traffic, day)
-    if (traffic.forged > 0)
-      sum += forgedOn(traffic, monthly, limit, since > day ? day + 1 - since : 1, chanceOn(words[3], day))
-  }
-  return sum
-}
-
 /** The forged messages of a day. */
 function forgedOn(traffic: DayMail, monthly: number, limit: number, counted: number, chance: number): number {
   const forged = Math.min(traffic.forged, Math.max(0, limit - monthly * traffic.volume))
@@ -93,40 +76,24 @@ function chanceOn(word: number, day: number): number {
   return scramble(word + Math.imul(day, 0x9e3779b1))
 }
 
-/**
- * `countMessages` of one domain for a period that moves day by day, up to the day `end`. Each day is counted once, and the
- * episodes are found once.
- */
-export function movingCount(end: number): typeof countMessages {
+/** `countMessages` for the periods of one domain, none of which ends after the day `end`. It counts each whole day once. */
+export function countOften(character: Character, end: number): typeof countMessages {
+  const counted = new Map<number, MessageCounts>()
   let episodes: readonly Episode[] | undefined
-  let days: MessageCounts[] = []
-  let begin = 0
-  let counted: number | undefined
-  let sum = NO_MESSAGES
-  return (character, first, last, since) => {
+  return (_, first, last, since) => {
+    const sum = { ...NO_MESSAGES }
+    // The first period is the earliest.
     episodes ??= episodesOf(character, first, end)
-    const all = episodes
-    const count = (day: number) => countMessages(character, day, day + 1, since, all)
-    if (counted === since && first === begin + 1 && last === begin + 1 + days.length) {
-      const [gone, come] = [days.shift(), count(last - 1)]
-      days.push(come)
-      sum = add(add(sum, come, 1), gone ?? come, -1)
-    } else {
-      days = Array.from({ length: last - first }, (_, index) => count(first + index))
-      sum = days.reduce((all, day) => add(all, day, 1), NO_MESSAGES)
+    for (let day = Math.max(first, Math.floor(since)); day < last; day++) {
+      const isWhole = since <= day
+      const counts = (isWhole && counted.get(day)) || countMessages(character, day, day + 1, since, episodes)
+      if (isWhole) counted.set(day, counts)
+      sum.both += counts.both
+      sum.dkimOnly += counts.dkimOnly
+      sum.spfOnly += counts.spfOnly
+      sum.neither += counts.neither
     }
-    begin = first
-    counted = since
     return sum
-  }
-}
-
-function add(one: MessageCounts, other: MessageCounts, times: 1 | -1): MessageCounts {
-  return {
-    both: one.both + times * other.both,
-    dkimOnly: one.dkimOnly + times * other.dkimOnly,
-    spfOnly: one.spfOnly + times * other.spfOnly,
-    neither: one.neither + times * other.neither,
   }
 }
 

@@ -90,16 +90,15 @@ export interface UsualVolume {
 }
 
 /**
- * The mail volume of a domain: by the use of its name, by its rank in the organisation, and by `size`, the mail of the
- * organisation's main domain. By default, the seed and the name of the organisation determine the size. `word` is
- * random.
+ * The mail volume of a domain: by the use of its name, by its rank in the organisation, and by the mail of the
+ * organisation's main domain, which follows from the seed and the name of the organisation. `word` is random.
  */
-export function usualVolume(name: string, seed: number, word: number, size?: number): UsualVolume {
+export function usualVolume(name: string, seed: number, word: number): UsualVolume {
   const { organisation, role, weight, isSubdomain } = dissect(name)
-  const whole = size ?? sizeAt(fraction(wordsOf(`${seed} organisation ${organisation}`)[0]))
+  const size = sizeAt(fraction(wordsOf(`${seed} organisation ${organisation}`)[0]))
   // The roles differ more than the domains of one role.
   const spread = 0.7 + 0.6 * fraction(scramble(word ^ 0x766f6c75))
-  const monthly = Math.min(LARGEST_VOLUME, whole * weight * spread)
+  const monthly = Math.min(LARGEST_VOLUME, size * weight * spread)
   return { monthly, week: role.week ?? (word % 2 === 0 ? 'campaign' : 'office'), isSubdomain }
 }
 

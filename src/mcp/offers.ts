@@ -36,8 +36,6 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   listScenes: 'The dashboard plays the story of a demonstration.',
   getOverview: FIGURES,
   getGroupOverview: FIGURES,
-  getSenders: FIGURES,
-  getPolicyChange: FIGURES,
 }
 
 /**

@@ -81,7 +81,7 @@ function gapsTool({ ask }: ToolSurroundings): AssistantTool {
     name: 'list_coverage_gaps',
     title: 'List what the requests have not shown of the contract',
     description:
-      'The responses, rules and edges of limits that no request has shown yet, with `account` each with the curl commands that would show it, or a hint why there are none. `summary` says how much was shown. Responses of faults and simulations do not count.',
+      'The responses, rules and edges of limits that no request has shown yet, with `account` each with curl commands that show it, or with those of an accepted request and a hint. `summary` says how much was shown. Responses of faults and simulations do not count.',
   }
   const properties = {
     account: { ...ACCOUNT, description: 'Id of the account; all accounts without it.' },
@@ -134,7 +134,7 @@ function gapsIn({ operations, outside, rules, edges }: CoverageData): Json[] {
   ]
   return parts
     .filter(({ seen, genuine }) => seen === false || genuine === 0)
-    .map(({ request: _, seen: __, genuine: ___, injected: ____, ...gap }) => gap)
+    .map(({ seen: _, genuine: __, injected: ___, ...gap }) => gap)
 }
 
 function assumptionsTool({ assumptions, caveat }: ToolSurroundings): AssistantTool {

@@ -52,8 +52,6 @@ const CALLS: readonly Call[] = [
   ['unpinDmarc', { domain: 'shop.example' }],
   ['listDailyRecords', { from: '2026-01-14', to: '2026-01-15' }],
   ['getOverview', { days: '2' }],
-  ['getSenders', { domain: 'mail.example' }],
-  ['getPolicyChange', { domain: 'mail.example', p: 'reject' }],
   ['takeSnapshot', {}, { name: 'clean' }],
   ['listSnapshots'],
   ['createKey', {}, { label: 'CI', key: LATER_KEY }],

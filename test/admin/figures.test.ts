@@ -1,7 +1,7 @@
 import fc from 'fast-check'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { DailyRecords } from '../../src/admin/reports.ts'
-import { askControl, openControlPlane } from '../support/control-plane.ts'
+import { askControl } from '../support/control-plane.ts'
 import { drawnDomains } from '../support/drawn-domains.ts'
 import { startService, type TestService } from '../support/service.ts'
 
@@ -77,31 +77,5 @@ describe('the records of some days', () => {
       400,
       'The period must have at most 120000 records, not 121000; with 1000 domains, it can have 120 days.',
     ])
-  })
-})
-
-/** A server for tests that only read it. */
-const demo = await openControlPlane({ now: NOW, fixture: 'demo', enforceQuotas: false })
-afterAll(demo.stop)
-const sendersOf = async (domain: string) => (await demo.get(`${AT}/domains/${domain}/senders`)).data
-const changeOf = async (domain: string, query: string) =>
-  (await demo.get(`${AT}/domains/${domain}/policy-change?${query}`)).data
-
-describe('the senders of a domain and a change of its policy', () => {
-  it('say what receivers would do to the mail of a forged domain, and change nothing', async () => {
-    const records = async () => (await demo.ask(demo.key, 'GET', '/dmarc')).text
-    const before = await records()
-    const { now, changed, mail, message } = await changeOf('winter-sale.example', 'p=reject')
-    const { messages, senders } = await sendersOf('winter-sale.example')
-    expect(senders[0]).toMatchObject({ sender: 'forgers', kind: 'forged', passing: 0 })
-    const forged = senders[0].messages
-    expect([now.p, changed.p, mail.messages]).toEqual(['none', 'reject', messages])
-    expect([mail.now.delivered.messages, mail.changed.rejected.forged]).toEqual([messages, forged])
-    expect(message).toContain('If the policy were reject, then of its ')
-    expect(await records()).toBe(before)
-  })
-
-  it.each(['senders', 'policy-change?p=none'])('are not found for a domain that is not monitored: %s', async (path) => {
-    expect((await demo.get(`${AT}/domains/nothing.example/${path}`)).error).toMatchObject({ code: 'not_found' })
   })
 })

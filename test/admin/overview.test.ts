@@ -68,13 +68,42 @@ describe('the overview of an account', () => {
     expect(Object.values(policies).reduce((sum, each) => sum + each)).toBe(25)
     expect([reasons[0], reasons[1], reasons.at(-5), reasons.at(-4), reasons.at(-1)]).toMatchInlineSnapshot(`
       [
-        "high news.fjordlight.example: Enforced policy (quarantine), a sender that does not sign its mail since 6 January: 30,389 messages fail DMARC in 30 days, and receivers put them into spam folders.",
-        "high winter-sale.example: Forged since 9 January: others send about 3,500 messages a day in its name, and receivers deliver them, because its policy is none.",
-        "medium events.fjordlight.example: Enforced policy (reject of fjordlight.example): 170 messages fail DMARC in 30 days, and receivers reject them.",
-        "low northern-lamps.example: The policy quarantine is only tested since 10 January: 2,246 messages fail DMARC in 30 days, about 1,300 of them forged, and receivers deliver them.",
+        "high news.fjordlight.example: 22.3 % of its mail fails DMARC under the policy quarantine. A new sender adds 88 % to its mail and does not sign it.",
+        "high winter-sale.example: 39.7 % of its mail fails DMARC under the policy none. Others forge mail in its name, about 3,508 messages a day.",
+        "medium fjordlight-benelux.test: 8.7 % of its mail fails DMARC under the policy none.",
+        "medium harbour-studio.example: 9.3 % of its mail fails DMARC under the policy quarantine.",
         "low fjordlight-old.test: No DMARC record: any sender can use its name, and receivers report nothing about it.",
       ]
     `)
+  })
+
+  it('names twenty of them, and counts them all', async () => {
+    const domains = Array.from({ length: 21 }, (_, index) => ({
+      name: `d${index}.example`,
+      profile: 'no-record' as const,
+    }))
+    const { attention, attention_count } = await overviewOf(await startService({ now: NOW, fixture: { domains } }))
+    expect([attention.length, attention_count]).toEqual([20, 21])
+  })
+
+  it('names no cause for figures that somebody has fixed', async () => {
+    const domain = { name: 'a.example', profile: 'spoofed' as const, record: { p: 'none' as const, dmarc: 60 } }
+    const { attention } = await overviewOf(await startService({ now: NOW, fixture: { domains: [domain] } }))
+    expect(attention).toMatchObject([
+      { severity: 'medium', since: null, reason: '40.0 % of its mail fails DMARC under the policy none.' },
+    ])
+  })
+
+  it('moves with the clock, and follows each change of the domains', async () => {
+    const service = await startService({ now: NOW, fixture: { domains: ['a.example'] } })
+    const [first, again] = [await overviewOf(service), await overviewOf(service)]
+    expect(again).toMatchObject({ days: first.days, domains: 1 })
+    await askControl(service, 'PATCH', '/accounts/default/clock', { advance: 'P1D' })
+    const { days } = await overviewOf(service)
+    expect([days.at(-2), days.length]).toEqual([first.days.at(-1), 90])
+    await askControl(service, 'PUT', '/accounts/default/domains/a.example/dmarc', { count: 7, dmarc: 100 })
+    expect(await overviewOf(service)).toMatchObject({ messages: 7, passing: 7 })
+    expect((await overviewOf(service, '?days=2')).days).toHaveLength(2)
   })
 
   it.each<[what: string, messages: number | null, domains: FixtureDomain[]]>([

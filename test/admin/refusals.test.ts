@@ -117,7 +117,6 @@ const QUERIES: Query[] = [
       `\`days\` must be a whole number from 1 to 366, not "${days}".`,
     ],
   ),
-  [`${AT}/domains/a.example/policy-change`, 'p=strict', 'invalid_value', /^`p` must be one of/],
   [DMARC, 'from=2026-01-15', 'missing_field', /`to` is required/],
   [DMARC, 'from=15.1.2026&to=2026-01-15', 'invalid_value', '`from` must be a day such as 2026-01-15, not "15.1.2026".'],
   [DMARC, 'from=2026-02-30&to=2026-03-01', 'invalid_value', `\`from\` ${CALENDAR} "2026-02-30".`],

@@ -16,10 +16,7 @@ async function outputOf(...args: readonly string[]): Promise<string> {
 }
 
 describe('fixture', () => {
-  it('writes a file that serve --fixture takes and --describe draws, and replaces one only with --force', async ({
-    folder,
-    serve,
-  }) => {
+  it('writes a file that serve --fixture takes, and replaces one only with --force', async ({ folder, serve }) => {
     const path = join(folder, 'shop.json')
     writeFileSync(path, 'precious')
     const made = ['fixture', ...SMALL, '--seed', '7', '--out', 'shop.json']
@@ -28,7 +25,7 @@ describe('fixture', () => {
     expect(await runInProcess([...made, '--force'], { folder })).toEqual({
       code: 0,
       stdout: '',
-      stderr: 'Wrote shop.json. Try it: dmarc-understudy fixture --describe shop.json\n',
+      stderr: 'Wrote shop.json. Try it: dmarc-understudy serve --fixture shop.json\n',
     })
     const { domains, groups } = JSON.parse(readFileSync(path, 'utf8'))
     const names = domains.map(({ name }: { name: string }) => name)
@@ -37,12 +34,6 @@ describe('fixture', () => {
     const service = await serve(['--fixture', 'shop.json'], { folder })
     expect((await service.request('/domains')).body).toEqual({ success: true, data: { domains: names } })
     expect((await service.request('/domaingroups')).body).toMatchObject({ data: { groups, count: 3 } })
-
-    const picture = await runInProcess(['fixture', '--describe', 'shop.json'], { folder })
-    expect(picture).toMatchObject({ code: 0, stderr: '' })
-    expect(picture.stdout).toMatch(
-      /^company, 12 domains: 12 domains \(\d+ in use by a feature\), 3 groups, 1 key, plan stone, seed 7\n\nProfiles\n/,
-    )
   })
 
   it('says in the file how it was made', async () => {
@@ -65,16 +56,5 @@ describe('fixture', () => {
     expect(csv.split('\r\n')).toEqual([header, ...rows.map((row) => row.join(',')), ''])
     expect(rows).toHaveLength(12)
     expect(await outputOf(...SMALL, '--format', 'csv', '--now', '2026-02-15T09:00:00Z')).not.toBe(csv)
-  })
-
-  it('draws a file without a title by its path', async ({ folder }) => {
-    writeFileSync(join(folder, 'shop.json'), JSON.stringify({ domains: [{ name: 'a.example', profile: 'new' }] }))
-    const { stdout } = await runInProcess(['fixture', '--describe', 'shop.json'], { folder })
-    expect(stdout.split('\n').slice(0, 4)).toEqual([
-      'shop.json: 1 domain (0 in use by a feature), 0 groups, 1 key, plan stone, seed 42',
-      '',
-      'Profiles',
-      `  new  1  ${'█'.repeat(40)}`,
-    ])
   })
 })

@@ -222,9 +222,8 @@ const REFUSED: Readonly<Record<string, Row[]>> = {
   fixture: [
     ['--domains many', `--domains many: ${natural} 1000000`],
     ['--story bank', '--story bank: must be one of company, agency, isp, random'],
-    ['--describe nowhere', `nowhere: ${noFixture}`],
     ['--port 1', '--port is no option here; there are --domains, --groups, --seed, --story, --format, --now, …'],
-    ['--describe demo empty', 'fixture takes no argument, but was given empty'],
+    ['--domains 3 empty', 'fixture takes no argument, but was given empty'],
     ['--out far/away.json', `--out far/away.json: ${noFolder}`],
     ['--out a.har', '--out a.har: exists already; choose another name, or replace it with --force'],
     ['--out . --force', '--out .: is a folder; name a file in it'],

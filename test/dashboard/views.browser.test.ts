@@ -78,7 +78,7 @@ describe('every view', () => {
   const PLACES: [place: string, text: string | RegExp, opener?: string][] = [
     ['overview', 'news.fjordlight.example'],
     ['domains', '25 domains', 'Add domains…'],
-    ['domains/winter-sale.example', 'Newsletter provider', 'Change…'],
+    ['domains/winter-sale.example', 'Others forge mail in its name, about 3,508 messages a day.', 'Change…'],
     ['groups', '5 groups', 'New group…'],
     ['groups/{group}', /^Its 4 members sent/, 'Delete…'],
     ['requests', 'violates the contract', 'All accounts'],

@@ -1,86 +1,60 @@
-import { describe, expect, it } from 'vitest'
-import type { DmarcRecord } from '../../src/domain/dmarc.ts'
-import { describeFinding, judgeDomain, type Situation } from '../../src/figures/attention.ts'
+import { expect, it } from 'vitest'
+import type { DmarcRecord, Policy } from '../../src/domain/dmarc.ts'
+import { judgeRecord } from '../../src/figures/attention.ts'
 import type { Episode, EpisodeKind } from '../../src/figures/episodes.ts'
 import { TODAY } from './monitoring.ts'
 
-const GOOD: DmarcRecord = {
-  ...{ domain: 'a.example', p: 'reject', sp: 'reject', np: 'reject', pct: 100, testing: 'n' },
-  ...{ dmarc: 99, dkim: 98, spf: 95, count: 10_000 },
+const FIGURES = { domain: 'a.example', pct: 100, testing: 'n', dkim: 0, spf: 0, count: 10_000 } as const
+
+function judge(dmarc: number, policy: Policy | 'missing', more: Partial<DmarcRecord> = {}, kind?: EpisodeKind) {
+  const p = policy === 'missing' ? 'none' : policy
+  const episodes: Episode[] = kind === undefined ? [] : [{ kind, from: TODAY - 3, until: TODAY + 9, strength: 0.5 }]
+  return judgeRecord({ ...FIGURES, p, sp: p, np: p, dmarc, ...more }, policy, episodes)
 }
 
-function situation(record: Partial<DmarcRecord>, more: Partial<Situation> = {}): Situation {
-  const whole = { ...GOOD, ...record }
-  const policy = whole.p === null || whole.p === '' ? 'missing' : whole.p
-  const usual = { inheritsFrom: undefined, testedSince: undefined, isPinned: false, episodes: [], forged: 0 }
-  return { record: whole, policy, ...usual, today: TODAY, period: 30, ...more }
-}
+it.each<
+  [dmarc: number, policy: Policy, testing: 'y' | 'n', kind: EpisodeKind | undefined, severity: string | undefined]
+>([
+  [95.1, 'reject', 'n', 'broken-spf', undefined],
+  [95, 'reject', 'n', undefined, 'medium'],
+  [90.1, 'reject', 'n', 'broken-spf', 'medium'],
+  [90, 'quarantine', 'n', 'broken-spf', 'high'],
+  [90, 'reject', 'y', 'broken-spf', 'medium'],
+  [40, 'none', 'n', 'new-sender', 'medium'],
+  [40, 'none', 'n', 'attack', 'high'],
+  [40, 'reject', 'y', 'attack', 'high'],
+  [40, 'reject', 'n', 'attack', 'low'],
+])('Where %d %% pass under %s (testing %s, with %s), the severity is %s', (dmarc, policy, testing, kind, severity) => {
+  expect(judge(dmarc, policy, { testing }, kind)?.severity).toBe(severity)
+})
 
-function episode(kind: EpisodeKind, daysAgo: number, until = 10, strength = 0.5): Episode {
-  return { kind, from: TODAY - daysAgo, until: TODAY + until, strength }
-}
+it('A domain without mail needs no attention', () => {
+  expect(judge(0, 'reject', { count: 0 })).toBeUndefined()
+})
 
-/** What the domain has to tell in its last days. */
-const during = (...episodes: Episode[]) => ({ episodes })
-/** Half of its mail is forged. */
-const FORGED = { ...during(episode('attack', 30, 10, 5_000)), forged: 5_000 }
-
-/** What is said of a domain: the severity and the reason. */
-function verdictOn(each: Situation): string | undefined {
-  const finding = judgeDomain(each)
-  return finding && `${finding.severity}: ${describeFinding(finding, each)}`
-}
-
-describe('the judgement on a domain', () => {
-  it.each<[string, Situation]>([
-    ['passes as usual under an enforced policy', situation({})],
-    ['is parked', situation({ count: 0, dmarc: 0, dkim: 0, spf: 0 })],
-    ['is forged in vain', situation({ dmarc: 50 }, FORGED)],
-    ['had a defect that is over and hardly shows', situation({}, during(episode('broken-spf', 20, -5)))],
-  ])('finds nothing where it %s', (_, each) => {
-    expect(verdictOn(each)).toBeUndefined()
-  })
-
-  it.each<[Situation, string]>([
-    [
-      situation({ dmarc: 87, spf: 40 }, during(episode('broken-spf', 3))),
-      'high: Enforced policy (reject), SPF broken since 12 January: 1,300 messages fail DMARC in 30 days, and receivers reject them.',
-    ],
-    [
-      situation({ p: 'none', dmarc: 50 }, FORGED),
-      'high: Forged since 16 December 2025: others send about 170 messages a day in its name, and receivers deliver them, because its policy is none.',
-    ],
-    [
-      situation({ testing: 'y', dmarc: 99 }, { testedSince: TODAY - 2 }),
-      'low: The policy reject is only tested since 13 January: 100 messages fail DMARC in 30 days, and receivers put them into spam folders.',
-    ],
-    [
-      situation({ dmarc: 12.5 }, { isPinned: true, episodes: [episode('broken-spf', 3)] }),
-      'high: Enforced policy (reject): 8,750 messages fail DMARC in 30 days, and receivers reject them.',
-    ],
-    [
-      situation({ p: '', count: 0 }),
-      'low: No DMARC record: any sender can use its name, and receivers report nothing about it.',
-    ],
-  ])('says why (%#)', (each, words) => {
-    expect(verdictOn(each)).toBe(words)
-  })
-
-  it.each<[what: string, each: Situation, severity: string | undefined]>([
-    ['exactly five percent of enforced mail fail', situation({ dmarc: 95 }), 'medium'],
-    ['exactly ten percent of it fail', situation({ dmarc: 90 }), 'high'],
-    ['exactly two percent fail under none', situation({ p: 'none', dmarc: 98 }), 'low'],
-    ['more than half of it is', situation({ dmarc: 90 }, { forged: 501 }), 'low'],
-    ['exactly five percent are lost by a defect', situation({ dmarc: 95 }, during(episode('broken-spf', 3))), 'high'],
-  ])('is at the edge where %s', (_, each, severity) => {
-    expect(judgeDomain(each)?.severity).toBe(severity)
-  })
-
-  it('does not count forged messages as mail of the domain that is lost', () => {
-    const attacked = situation({ dmarc: 50 }, { ...FORGED, episodes: [...FORGED.episodes, episode('broken-spf', 3)] })
-    expect(judgeDomain(attacked)).toMatchObject({ kind: 'broken', severity: 'medium', damage: 0, failing: 5_000 })
-    expect(verdictOn(attacked)).toBe(
-      'medium: Enforced policy (reject), SPF broken since 12 January: 5,000 messages fail DMARC in 30 days, about 5,000 of them forged, and receivers reject them.',
-    )
-  })
+it.each<[ReturnType<typeof judge>, object]>([
+  [
+    judge(87, 'reject', {}, 'broken-spf'),
+    {
+      reason:
+        '13.0 % of its mail fails DMARC under the policy reject. The SPF record misses a sender of 50 % of its mail.',
+      ...{ since: TODAY - 3, messages: 1300 },
+    },
+  ],
+  [
+    judge(12.5, 'quarantine', { testing: 'y' }, 'signed-sender'),
+    {
+      reason: '87.5 % of its mail fails DMARC under the policy quarantine, which is only tested.',
+      ...{ since: undefined, messages: 8750 },
+    },
+  ],
+  [
+    judge(100, 'missing', { count: 0 }),
+    {
+      reason: 'No DMARC record: any sender can use its name, and receivers report nothing about it.',
+      ...{ severity: 'low', messages: null },
+    },
+  ],
+])('A finding says how much fails, and why if that is known (%#)', (finding, expected) => {
+  expect(finding).toMatchObject(expected)
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { dmarcRecords, recordOn } from '../../src/figures/figures.ts'
+import { dmarcRecords, recordOn, recordsFrom, reportsOn } from '../../src/figures/figures.ts'
 import { accountOf, anyDomain, DAY, domain, figuresOfDay, RULES, recordIn, TODAY } from './monitoring.ts'
 
 const HOUR = 3_600_000
@@ -52,6 +52,47 @@ describe('the mail that is counted', () => {
       { seed: 4, numRuns: 30 },
     )
   })
+})
+
+it('The records of several days are those of each day, with all that changes meanwhile (seed 8)', () => {
+  fc.assert(
+    fc.property(severalDomains(1), (domains) => {
+      const account = accountOf(domains)
+      for (const each of domains) {
+        const days = Array.from({ length: 50 }, (_, index) => recordOn(account, each, TODAY - 40 + index, RULES))
+        expect(recordsFrom(account, each, TODAY - 40, TODAY + 9, RULES)).toEqual(days)
+      }
+    }),
+    { seed: 8, numRuns: 30 },
+  )
+})
+
+it('The records of several days count less of a day from when a nearer domain requests the reports', () => {
+  const below = domain('x.shop.big.example', { profile: 'no-record', volume: 90_000 })
+  const above = domain('big.example', { policy: { p: 'reject' } })
+  const nearer = domain('shop.big.example', { policy: { p: 'reject' }, addedAt: TODAY * DAY + 12 * HOUR })
+  const account = accountOf([below, above, nearer])
+  const days = [0, 1, 2].map((ahead) => recordOn(account, below, TODAY + ahead, RULES))
+  expect(recordsFrom(account, below, TODAY, TODAY + 2, RULES)).toEqual(days)
+  expect(days[1]?.count).toBeLessThan((days[0]?.count ?? 0) / 10)
+})
+
+it('The figures of a domain depend on the seed of its account', () => {
+  const each = domain('a.example')
+  const [one, other] = [1, 2].map((seed) => recordIn(accountOf([each], seed), each.name))
+  expect(one).not.toEqual(other)
+})
+
+it.each([
+  [{ profile: 'enforced' }, 'received'],
+  [{ profile: 'parked' }, 'received'],
+  [{ profile: 'no-record' }, 'none'],
+  [{ profile: 'no-record', pin: { count: 7 } }, 'fixed'],
+  [{ profile: 'enforced', addedAt: TODAY * DAY }, 'awaited'],
+  [{ profile: 'enforced', pin: { dmarc: 9 }, pinnedAt: TODAY * DAY }, 'fixed'],
+] as const)('The reports about a domain with %o are %s', (more, expected) => {
+  const each = domain('a.example', more)
+  expect(reportsOn(accountOf([each]), each, TODAY, RULES)).toBe(expected)
 })
 
 describe('the volume of a name', () => {

@@ -9,7 +9,7 @@ import {
   type FigureRules,
   type Monitoring,
   recordOn,
-  recordSource,
+  sourceOf,
 } from '../../src/figures/figures.ts'
 import { countMessages, NO_MESSAGES } from '../../src/figures/messages.ts'
 
@@ -61,7 +61,7 @@ export function recordIn(account: Monitoring, name: string, day = TODAY, rules =
 /** The figures of the mail of the one day before a refresh; those of no mail before the first refresh of the domain. */
 export function figuresOfDay(account: Monitoring, name: string, day: number): DmarcRecord {
   const each = account.domains.get(name)
-  const source = each && recordSource(account, each, day, RULES)
+  const source = each && sourceOf(account, each, day, RULES.settings)
   if (each === undefined || source === undefined) throw new Error(`There are no figures of ${name} on day ${day}.`)
   const counted = countedDays(each, source, day, RULES.settings)
   const character = characterIn(account.seed, each)

@@ -27,6 +27,11 @@ describe('a domain without a record', () => {
     ['a parent whose policy is pinned', all('quarantine'), big({ p: 'none' }, { pin: { p: 'quarantine' } })],
     ['a parent that only tests', { p: 'reject', testing: 'y', pct: 25 }, big({ p: 'reject', testing: 'y', pct: 25 })],
     ['a parent added a moment ago', { p: 'none', count: 0 }, big({ p: 'reject' }, { addedAt: TODAY * DAY + 1 })],
+    [
+      'such a parent whose policy is pinned',
+      { p: 'reject', count: 0 },
+      big({ p: 'none' }, { addedAt: TODAY * DAY + 1, pin: { p: 'reject' } }),
+    ],
     ['a namesake that is no parent', { p: 'none', count: 0 }, domain('ig.example', { policy: { p: 'reject' } })],
   ])('and %s has these policies', (_, expected, ...parents) => {
     expect(recordBelow(...parents)).toMatchObject(expected)

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { MonitoredDomain } from '../../src/domain/account.ts'
 import type { RecordPin } from '../../src/domain/dmarc.ts'
 import { changePin, pinOn } from '../../src/domain/pins.ts'
-import { explainFigures } from '../../src/figures/causes.ts'
+import { eventsOf } from '../../src/figures/events.ts'
 import { recordsFrom } from '../../src/figures/figures.ts'
 import { accountOf, DAY, domain, RULES, recordIn, TODAY } from './monitoring.ts'
 
@@ -51,8 +51,8 @@ describe('fixed values of a record', () => {
       [TODAY - 5, BAD],
       [TODAY - 4, { count: 7 }],
     ])
-    const { causes } = explainFigures(accountOf([bad]), bad, TODAY, { first: TODAY - 9, last: TODAY + 9 }, RULES)
-    expect(causes.filter(({ kind }) => kind === 'fixed')).toEqual([
+    const events = eventsOf(accountOf([bad]), bad, TODAY, { first: TODAY - 9, last: TODAY + 9 }, RULES)
+    expect(events.filter(({ kind }) => kind === 'fixed')).toEqual([
       {
         ...{ kind: 'fixed', from: TODAY - 5, until: TODAY - 4 },
         description: 'Fields of its record have fixed values: p none, dmarc 12.5.',
@@ -62,6 +62,18 @@ describe('fixed values of a record', () => {
         description: 'Fields of its record have fixed values: count 7.',
       },
     ])
+  })
+
+  it('of its published policy end the changes of a rollout', () => {
+    const kinds = (more: Partial<MonitoredDomain>) => {
+      const each = { ...plain, profile: 'rolling-out' as const, since: TODAY - 9, ...more }
+      const events = eventsOf(accountOf([each]), each, TODAY, { first: TODAY - 9, last: TODAY + 90 }, RULES)
+      return events.map(({ kind }) => kind)
+    }
+    expect(kinds({})).toContain('policy')
+    expect(kinds({ policy: { p: 'none' } })).not.toContain('policy')
+    // What is long over is not told.
+    expect(kinds({})).not.toContain('addition')
   })
 
   it('of each day are the last that were set on it or before, whatever the changes (seed 5)', () => {

@@ -19,7 +19,7 @@ describe('the tools', () => {
   /** What the dashboard or a program needs, and an assistant does not. */
   const NO_TOOLS = [
     ...['getDashboard', 'getHealth', 'getReadiness', 'getVersion', 'getDocument', 'listScenes', 'getOverview'],
-    ...['getGroupOverview', 'getSenders', 'getPolicyChange', 'streamEvents', 'streamAllEvents'],
+    ...['getGroupOverview', 'streamEvents', 'streamAllEvents'],
     // list_coverage_gaps reads them in pages.
     ...['getCoverage', 'getOverallCoverage'],
   ]

@@ -22,12 +22,12 @@ export const addDomains: OperationBehaviour = {
   shows: (data) => ({ added: textsIn(data, 'domains') }),
   fields: {
     domains: {
-      make: (account, size = fewest(account)) => account.unmonitored(size),
+      make: (account) => account.unmonitored(fewest(account)),
       because: 'a domain is needed that is not monitored yet',
     },
   },
-  accepted: [(account) => ({ body: { domains: account.unmonitored(fewest(account)) } })],
-  refused: [
+  samples: [
+    (account) => ({ body: { domains: account.unmonitored(fewest(account)) } }),
     (account) => {
       const domains = account.unmonitored(fewest(account) - 1)
       return { body: { domains: [...domains, ...domains.slice(0, 1)] } }

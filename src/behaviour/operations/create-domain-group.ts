@@ -16,22 +16,10 @@ export const createDomainGroup: OperationBehaviour = {
   },
   shows: (data) => ({ group: groupIn(data), isNew: true }),
   fields: { name: NAME, domains: MEMBERS },
-  accepted: [
-    (account) => {
-      return { body: { name: account.freshName() } }
-    },
-    (account) => {
-      return { body: { name: account.freshName(), domains: account.members() } }
-    },
-  ],
-  refused: [
-    (account) => {
-      return { body: { name: account.freshName(), domains: account.unmonitored() } }
-    },
-    (account) => {
-      const { name } = account.group()
-      return { body: { name } }
-    },
+  samples: [
+    (account) => ({ body: { name: account.freshName(), domains: account.members() } }),
+    (account) => ({ body: { name: account.freshName(), domains: account.unmonitored() } }),
+    (account) => ({ body: { name: account.group().name } }),
     (account) => {
       const [domain] = account.monitored()
       return { body: { name: account.freshName(), domains: [domain, domain] } }

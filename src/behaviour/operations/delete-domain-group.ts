@@ -9,6 +9,8 @@ export const deleteDomainGroup: OperationBehaviour = {
     return decision.ok ? accept(decision.state, { data: {} }) : decision
   },
   shows: () => ({ isDeleted: true }),
-  accepted: [(account) => ({ query: { id: account.groupWithMember().id } })],
-  refused: [(account) => ({ query: { id: account.unknownGroupId() } })],
+  samples: [
+    (account) => ({ query: { id: account.groupWithMember().id } }),
+    (account) => ({ query: { id: account.unknownGroupId() } }),
+  ],
 }

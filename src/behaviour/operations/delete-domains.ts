@@ -20,13 +20,13 @@ export const deleteDomains: OperationBehaviour = {
   shows: (data) => ({ removed: textsIn(data, 'domains') }),
   fields: {
     domains: {
-      make: (account, size = fewest(account)) => account.removable(size),
+      make: (account) => account.removable(fewest(account)),
       because: 'the request names none that can be removed, so one is added first, and no other domain is lost',
       removes: true,
     },
   },
-  accepted: [(account) => ({ body: { domains: account.removable(fewest(account)) } })],
-  refused: [
+  samples: [
+    (account) => ({ body: { domains: account.removable(fewest(account)) } }),
     (account) => {
       const used = account.usedDomain()
       const count = fewest(account)

@@ -2,12 +2,12 @@ import type { FieldSample } from '../operation.ts'
 
 /** The name of a group that is created or changed. */
 export const NAME: FieldSample = {
-  make: (account, size) => (size === undefined ? account.freshName() : account.nameOfLength(size)),
+  make: (account) => account.freshName(),
   because: 'a name is needed',
 }
 
 /** Domains that are to be members of a group. */
 export const MEMBERS: FieldSample = {
-  make: (account, size) => account.members(size),
+  make: (account) => account.members(),
   because: 'a monitored domain is needed',
 }

@@ -32,6 +32,5 @@ export const listDomainGroups: OperationBehaviour = {
     if (!isObject(data) || !('groups' in data)) return { group: groupIn(data) }
     return { lists: 'groups', groups: itemsOf(data['groups'], readGroup) }
   },
-  accepted: [() => ({}), (account) => ({ query: { id: account.group().id } })],
-  refused: [(account) => ({ query: { id: account.unknownGroupId() } })],
+  samples: [() => ({}), (account) => ({ query: { id: account.unknownGroupId() } })],
 }

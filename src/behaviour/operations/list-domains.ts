@@ -16,6 +16,5 @@ export const listDomains: OperationBehaviour = {
     return accept(account, { source: account.domains, variant: 'domains', make })
   },
   shows: (data) => ({ lists: 'domains', domains: textsIn(data, 'domains') }),
-  accepted: [() => ({})],
-  refused: [],
+  samples: [() => ({})],
 }

@@ -1,7 +1,7 @@
 import { accept } from '../../domain/errors.ts'
 import { type GroupChanges, updateGroup } from '../../domain/groups.ts'
 import { hostnamesIn } from '../hostnames.ts'
-import type { OperationBehaviour, SampleAccount } from '../operation.ts'
+import type { OperationBehaviour } from '../operation.ts'
 import { presentGroup } from '../presentation.ts'
 import { groupIn, readGroup } from '../shown-data.ts'
 import { MEMBERS, NAME } from './group-fields.ts'
@@ -36,17 +36,8 @@ export const updateDomainGroup: OperationBehaviour = {
     add_domains: MEMBERS,
     remove_domains: { ...MEMBERS, removes: true },
   },
-  accepted: [
-    (account) => ({ ...existing(account), body: { name: account.freshName() } }),
-    (account) => ({ ...existing(account), body: { domains: account.members() } }),
-    (account) => ({ ...existing(account), body: { add_domains: account.members() } }),
-    (account) => ({ ...existing(account), body: { remove_domains: account.unmonitored() } }),
-    (account) => {
-      const both = account.members()
-      return { ...existing(account), body: { add_domains: both, remove_domains: both } }
-    },
-  ],
-  refused: [
+  samples: [
+    (account) => ({ query: { id: account.groupWithMember().id }, body: { name: account.freshName() } }),
     (account) => ({ query: { id: account.unknownGroupId() }, body: { name: account.freshName() } }),
     (account) => ({ query: { id: account.group().id }, body: { add_domains: account.unmonitored() } }),
     (account) => {
@@ -58,8 +49,4 @@ export const updateDomainGroup: OperationBehaviour = {
       return { query: { id: account.group().id }, body: { add_domains: [domain, domain] } }
     },
   ],
-}
-
-function existing(account: SampleAccount): { query: { id: string } } {
-  return { query: { id: account.groupWithMember().id } }
 }

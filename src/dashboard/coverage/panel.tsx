@@ -125,7 +125,8 @@ function Gaps({ coverage }: { coverage: Coverage }) {
         />
       </div>
       <p class="soft">
-        Open a line for a command that shows it. A response that a fault rule has made counts as nothing.
+        Open a line for a command that shows it, or for one to begin with. A response that a fault rule has made counts
+        as nothing.
       </p>
       <ul id="gaps" class="card ruled">
         {shown.map((gap) => (
@@ -152,11 +153,10 @@ function GapItem({ kind, name, says, gap: { curl, hint } }: NamedGap) {
           )}
         </summary>
         <div class="stack">
-          {curl?.map((command) => <Copyable key={command} text={command} label={`Copy the command for ${name}`} />) ?? (
-            <p class="soft">
-              <Prose text={hint ?? 'No command that covers it is known.'} />
-            </p>
-          )}
+          {hint !== undefined && <p class="soft">{hint}</p>}
+          {curl?.map((command) => (
+            <Copyable key={command} text={command} label={`Copy the command for ${name}`} />
+          ))}
         </div>
       </details>
     </li>

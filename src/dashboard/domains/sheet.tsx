@@ -14,9 +14,7 @@ import type { DataOf, MonitoredDomain } from '../responses.ts'
 import { changeDomain, removeDomains, removePins } from './change.tsx'
 import { Events } from './events.tsx'
 import { closeDomain, dayBefore, monitored, progress, refreshDate } from './monitored.ts'
-import { PolicyChange } from './policy-change.tsx'
 import { lastRecordText, layOut } from './record-text.ts'
-import { Senders } from './senders.tsx'
 import { IN_USE, Policy } from './table.tsx'
 import { shareOf } from './trends.ts'
 
@@ -77,8 +75,6 @@ function Content({ domain }: { domain: MonitoredDomain }) {
         )}
         <Events events={events} />
       </Part>
-      {reports !== 'none' && <Senders domain={domain} />}
-      <PolicyChange domain={domain} />
       <Part title="How it is monitored">
         <Facts domain={domain} />
       </Part>

@@ -2,7 +2,7 @@ import { HistoryChart } from '../charts/history-chart.tsx'
 import { Amount } from '../controls/amount.tsx'
 import { Link } from '../controls/link.tsx'
 import { Badge, type Tone } from '../controls/marks.tsx'
-import { formatCount, formatInstant, formatNumber, NO_REPORTS } from '../formatting.ts'
+import { formatCount, formatDay, formatInstant, formatNumber, NO_REPORTS } from '../formatting.ts'
 import type { Overview } from '../responses.ts'
 import { nameOfPolicy, POLICIES } from './comparison.ts'
 
@@ -38,7 +38,7 @@ export function History({ data, label }: { data: Overview; label: string }) {
       {days_omitted > 0 && (
         <p class="soft">
           {`${formatCount(days_omitted, 'earlier day')} ${days_omitted === 1 ? 'is' : 'are'} left out, because `}
-          {data.domains > 10_000 ? 'the account has many domains.' : 'the calendar of the service begins in 1970.'}
+          {data.domains > 2_000 ? 'the account has many domains.' : 'the calendar of the service begins in 1970.'}
         </p>
       )}
     </>
@@ -49,7 +49,7 @@ export function History({ data, label }: { data: Overview; label: string }) {
 export function AttentionList({ data, label }: { data: Overview; label: string }) {
   const { attention, attention_count, period_days } = data
   if (attention.length === 0) {
-    return <p class="card empty">None: mail passes, and where it does not, the policy protects the domain.</p>
+    return <p class="card empty">None: each domain has a DMARC record, and nearly all mail passes.</p>
   }
   return (
     <>
@@ -67,7 +67,7 @@ export function AttentionList({ data, label }: { data: Overview; label: string }
             </tr>
           </thead>
           <tbody>
-            {attention.map(({ domain, severity, reason, messages }) => (
+            {attention.map(({ domain, severity, reason, since, messages }) => (
               <tr key={domain} data-domain={domain}>
                 <td class="fit">
                   <Badge tone={SEVERITIES[severity][1]}>{SEVERITIES[severity][0]}</Badge>
@@ -77,7 +77,10 @@ export function AttentionList({ data, label }: { data: Overview; label: string }
                     <bdi>{domain}</bdi>
                   </Link>
                 </td>
-                <td class="wide">{reason}</td>
+                <td class="wide">
+                  {reason}
+                  {since !== null && ` Since ${formatDay(since)}.`}
+                </td>
                 <td class="number fit">
                   {messages === null ? NO_REPORTS : <Amount count={messages} />}
                   {messages !== null && <span class="only-narrow"> failing</span>}
@@ -89,7 +92,7 @@ export function AttentionList({ data, label }: { data: Overview; label: string }
       </div>
       <p class="soft">
         High: much mail of the domain is lost, or forged mail reaches people. Medium: some of its mail is lost, or much
-        of it fails. Low: nothing is lost yet, or the problem is over.
+        of it fails. Low: receivers stop forged mail, or know of no policy.
       </p>
     </>
   )
