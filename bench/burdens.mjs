@@ -135,15 +135,6 @@ export const BURDENS = {
       () => controlRequest('POST', '/accounts/full/snapshots/first/restore'),
     ),
   },
-  'an account of 20,000 domains is compared with another one': {
-    clients: 1,
-    prepare: async (send) => {
-      await openWide(send)
-      const domains = WIDE.domains.map((name) => `www.${name}`)
-      await send(controlRequest('POST', '/accounts', { id: 'other', fixture: { domains } }))
-    },
-    act: () => controlRequest('GET', '/accounts/wide/comparison?with=other&limit=1000'),
-  },
   'GET /dmarc of 20,000 domains is read on one day after another': {
     clients: 1,
     prepare: openWide,

@@ -35,7 +35,7 @@ export async function measureDashboard(plan, folder) {
 }
 
 function pageAt(port, place) {
-  return `http://127.0.0.1:${port}/__admin/accounts/${place}`
+  return `http://127.0.0.1:${port}/__admin/page/${place}`
 }
 
 /** Milliseconds from the navigation to the first paint and to the figures of the overview: the medians of cold loads. */

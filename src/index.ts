@@ -1,5 +1,4 @@
 export { FixtureError } from './accounts/fixture.ts'
-export type { ComparisonReport } from './admin/comparison.ts'
 export { FaultSetError } from './admin/fault-sets.ts'
 export type {
   AccountReport,
@@ -34,7 +33,7 @@ export type { AccountEvent, ConnectionFault, KnownFaultRule as FaultRule } from 
 export { type Clock, systemClock } from './ground/clock.ts'
 export type { MessageReport, ProblemReport, RequestReport } from './journal/description.ts'
 export type { RequestMatch } from './journal/match.ts'
-export type { Account, AccountOptions, AccountWithKey, ComparedWith, ResetOptions } from './library/account.ts'
+export type { Account, AccountOptions, AccountWithKey, ResetOptions } from './library/account.ts'
 export type { GroupChange, NewGroup } from './library/account-groups.ts'
 export { ControlError, type ControlErrorCode, type ControlProblem } from './library/control-error.ts'
 export type { Span } from './library/duration.ts'

@@ -18,7 +18,7 @@ const LEVELS: readonly (readonly string[])[] = [
   ['start', 'evidence'],
   ['library', 'doors'],
   ['service', 'admin', 'reports'],
-  ['redis', 'comparison'],
+  ['redis'],
   ['faults', 'explain', 'accounts'],
   ['judge'],
   ['coverage', 'exchanges'],

@@ -14,7 +14,6 @@ import { givenFields } from '../domain/given-fields.ts'
 import type { IdFormat } from '../domain/group-ids.ts'
 import { nameProblems } from '../domain/group-names.ts'
 import { createGroup, membersBeside } from '../domain/groups.ts'
-import { writeInstant } from '../domain/iso-8601.ts'
 import { LIMITS } from '../domain/limits.ts'
 import { PersistentMap } from '../domain/persistent-map.ts'
 import type { Settings } from '../domain/settings.ts'
@@ -128,23 +127,6 @@ async function reloadFixture(origin: AccountOrigin['fixture']): Promise<LoadedFi
   const fixture = reloaded.get(origin) ?? { ...origin, file: 'fixture', origin }
   reloaded.set(origin, fixture)
   return fixture
-}
-
-/**
- * The parameters of an account that is like `model` at its creation: the same fixture, seed and plan. Durations of the
- * fixture are subtracted from the same instant. It has none of the fixture's keys, because a key belongs to one
- * account.
- */
-export async function likenTo<Chosen extends { plan?: string | undefined }>(model: AccountState, chosen: Chosen) {
-  const { seed, plan, origin, createdAt } = model
-  const countedFrom = origin.countedFrom ?? writeInstant(createdAt)
-  const fixture = await reloadFixture(typeof origin.fixture === 'string' ? origin.fixture : withoutKeys(origin.fixture))
-  return { ...chosen, fixture, seed, plan: chosen.plan ?? plan, countedFrom }
-}
-
-function withoutKeys(fixture: Fixture): Fixture {
-  const { keys, ...rest } = fixture
-  return keys === undefined ? fixture : rest
 }
 
 /** The choices that the account remembers for a reset. */

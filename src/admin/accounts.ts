@@ -1,4 +1,3 @@
-import { likenTo } from '../accounts/creation.ts'
 import { FIXTURE_NAMES, type LoadedFixture, loadFixture } from '../accounts/fixture.ts'
 import { DEFAULT_ACCOUNT, SANDBOX } from '../accounts/worlds.ts'
 import type { AccountState } from '../domain/account.ts'
@@ -31,22 +30,13 @@ export const listAccounts: Handler<PageOf<'accounts', AccountReport>> = async (c
 }
 
 export const createAccount: Handler<{ account: AccountReport; api_key: string }, NewAccount> = async (call) => {
-  const { id, plan, api_key, like } = call.body
+  const { id, plan, api_key } = call.body
   const beginning = await readBeginning(call)
   if ('ok' in beginning) return beginning
   // A sandbox is the same whether it is opened by its key or created by its id.
   const chosenKey = api_key ?? (id !== undefined && SANDBOX.test(id) ? id : undefined)
-  const chosen = { id, plan, apiKey: chosenKey, ...beginning }
-  const model = like === undefined ? undefined : await findModel(call, like)
-  if (model !== undefined && 'ok' in model) return model
-  const created = await call.worlds.create(model === undefined ? chosen : await likenTo(model, chosen))
+  const created = await call.worlds.create({ id, plan, apiKey: chosenKey, ...beginning })
   return done({ account: await reportAccount(call, created.account), api_key: created.apiKey })
-}
-
-/** The account that is the model of a new one. */
-async function findModel({ store }: ControlCall<unknown>, like: string): Promise<AccountState | AdminRefusal> {
-  if ((await store.find('id', like)) === undefined) return invalid('/like', like, 'no-account')
-  return store.read(like)
 }
 
 export const getAccount: AccountHandler<{ account: AccountReport; api_key: string | null }> = async (call) => {
@@ -113,8 +103,6 @@ export interface NewAccount extends GivenBeginning {
   id?: string
   plan?: string
   api_key?: string
-  /** The account that is the model. */
-  like?: string
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Operation } from '../contract/api.ts'
+import type { Api, Operation } from '../contract/api.ts'
 import type { ServerUrls } from '../coverage/curl.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
 import { writeJson } from '../ground/json-writer.ts'
@@ -20,7 +20,7 @@ import { isAway, isReported } from '../store/store-error.ts'
 import { placeOf, urlsFor } from './address.ts'
 import type { AdminRefusal } from './codes.ts'
 import type { Control } from './control.ts'
-import type { EventFeed } from './event-feed.ts'
+import { streamEvents } from './events.ts'
 import { createGuard } from './guard.ts'
 import type { ControlCall, ControlDeps } from './handler.ts'
 import { sendParts, writeList } from './list-writer.ts'
@@ -37,7 +37,7 @@ import {
   UNIFORM_HEADERS,
   writeFailure,
 } from './pages.ts'
-import { ADMIN_PATH, acceptsHtml, isPageAddress, isRoot, opensPage } from './paths.ts'
+import { ADMIN_PATH, isPageAddress } from './paths.ts'
 import { describeRefusal } from './refusals.ts'
 
 export interface AdminDeps extends Pick<ControlDeps, 'instance' | 'urls' | 'readiness'> {
@@ -73,7 +73,7 @@ const FAILED = writeFailure('internal_error', 'The server failed to answer; its 
 export function createAdmin(deps: AdminDeps): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   const guard = createGuard(deps.token, deps.host)
   const readersFor = memoizeWeakly(createReaders)
-  const feedOf = memoizeWeakly(openFeed)
+  const streams = new Set<ServerResponse>()
   const turns = new Semaphore(LARGE_AT_ONCE)
 
   return async function serveAdmin(request, response) {
@@ -102,9 +102,9 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
     control: Control,
   ): Promise<PlainResponse | undefined> {
     const { path, query } = readTarget(request.url ?? '')
-    const isPage = isPageAddress(path) && opensPage(request)
+    const isPage = isPageAddress(path) && ['GET', 'HEAD'].includes(request.method ?? '')
     // A browser cannot send the token when it opens the page. The page holds no data and asks for the token.
-    const isOpen = isPublic(path) || (deps.token !== undefined && (isPage || isRoot(path)))
+    const isOpen = isPublic(path) || (deps.token !== undefined && isPage)
     const rejected = isOpen ? undefined : (guard(request) ?? refuseHost(request))
     if (rejected) return describe(rejected, control)
     if (isPage) return openDashboard(control)
@@ -129,7 +129,7 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
     if (!conforming.ok) return describe(conforming, control, operation)
     const page = PAGES[operation.id]
     if (page !== undefined) return page(control)
-    if (STREAMS.has(operation.id)) return stream(call, feedOf, deps.stopping)
+    if (STREAMS.has(operation.id)) return stream(call, streams, deps.stopping)
     return run(call, conforming)
   }
 }
@@ -153,7 +153,7 @@ async function run(
   const outcome = await control.run(operation, { parameters, query, body, place: placeOf(request), isGone })
   if (!outcome.ok) return describe(outcome, control, operation)
   const { status } = operation.success
-  const check = (data: unknown) => validated(operation, status, { success: true, data })
+  const check = (data: unknown) => validated(control.api, operation, status, { success: true, data })
   if ('data' in outcome) {
     return { type: JSON_TYPE, status, text: await runInTurns(writeJson(check(outcome.data)), isGone) }
   }
@@ -166,7 +166,7 @@ async function run(
 
 async function stream(
   { request, response, control, operation, parameters: { account } }: RoutedCall,
-  feedOf: (control: Control) => Promise<EventFeed>,
+  streams: Set<ServerResponse>,
   stopping: AbortSignal,
 ): Promise<PlainResponse | undefined> {
   if (account !== undefined && (await control.deps.store.find('id', account)) === undefined) {
@@ -174,21 +174,17 @@ async function stream(
   }
   // A stream of events has no end, so HEAD is answered without opening one.
   if (request.method === 'HEAD') return { type: 'text/event-stream', text: '' }
-  const { streamEntries } = await import('./event-stream.ts')
-  const feed = await feedOf(control)
-  if (feed.size >= control.limits.eventStreams) {
-    const expected = `There are ${feed.size} streams of events, which is the maximum`
+  if (streams.size >= control.limits.eventStreams) {
+    const expected = `There are ${streams.size} streams of events, which is the maximum`
     return describe(refuse({ code: 'insufficient_storage', about: { expected } }), control, operation)
   }
+  const { exchanges, contract } = control.deps
+  streams.add(response)
+  response.once('close', () => streams.delete(response))
   // A client that reconnects may have seen later events from another process.
-  await control.deps.exchanges.caughtUp()
-  streamEntries(request, response, feed, account, stopping)
+  await exchanges.caughtUp()
+  streamEvents(request, response, { journal: exchanges.journal, catalogue: contract.catalogue, account, stopping })
   return undefined
-}
-
-async function openFeed({ deps: { exchanges, contract } }: Control): Promise<EventFeed> {
-  const { EventFeed } = await import('./event-feed.ts')
-  return new EventFeed(exchanges.journal, contract.catalogue)
 }
 
 /** What reads the requests of a control plane. */
@@ -209,7 +205,7 @@ function mayBeLarge({ headers }: IncomingMessage): boolean {
 
 function refuseHost(request: IncomingMessage): AdminRefusal | undefined {
   return isHostMalformed(new ServerArrival(request))
-    ? refuse({ code: 'invalid_request_body', reason: 'malformed' })
+    ? refuse({ code: 'invalid_value', reason: 'host', field: 'Host' })
     : undefined
 }
 
@@ -239,15 +235,14 @@ function describe(
     ...(status === 401 && { 'WWW-Authenticate': 'Bearer' }),
     ...(allow !== undefined && { Allow: allow }),
   }
-  return { type: JSON_TYPE, status, text: JSON.stringify(validated(operation, status, body)), headers }
+  return { type: JSON_TYPE, status, text: JSON.stringify(validated(api, operation, status, body)), headers }
 }
 
 /** The body of an answer, if the document permits it. @throws Error for any other body, which is a bug */
-function validated(operation: Operation | undefined, status: number, body: unknown): unknown {
+function validated({ checkFailure }: Api, operation: Operation | undefined, status: number, body: unknown): unknown {
   if (operation === undefined) return body
-  const response = operation.responses.get(status)
-  if (response === undefined) throw new Error(`${operation.id} documents no ${status}.`)
-  const violations = response.check(body).map(reportViolation)
+  const { check } = status < 400 ? operation.success : { check: checkFailure }
+  const violations = check(body).map(reportViolation)
   if (violations.length === 0) return body
   const messages = violations.map(({ message }) => message).join(' ')
   throw new Error(`The ${status} of ${operation.id} violates the document: ${messages}`)
@@ -256,7 +251,7 @@ function validated(operation: Operation | undefined, status: number, body: unkno
 /** Redirects a browser to the dashboard, and tells any other client the URLs. */
 function welcome(request: IncomingMessage, own: ServerUrls): PlainResponse {
   const place = placeOf(request)
-  if (acceptsHtml(request.headers)) {
+  if (request.headers.accept?.includes('text/html')) {
     return { status: 302, headers: { Location: `${place.mount}${ADMIN_PATH}/` }, text: '' }
   }
   const { baseUrl, adminUrl } = urlsFor(place, own)

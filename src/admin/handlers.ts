@@ -1,7 +1,5 @@
-import * as version from './account-version.ts'
 import * as accounts from './accounts.ts'
 import * as clock from './clock.ts'
-import * as comparison from './comparison.ts'
 import * as coverage from './coverage.ts'
 import * as records from './daily-records.ts'
 import * as domains from './domains.ts'
@@ -19,7 +17,6 @@ import * as verdict from './verdict.ts'
 const EXPORTS = {
   ...accounts,
   ...clock,
-  ...comparison,
   ...coverage,
   ...records,
   ...domains,
@@ -32,7 +29,6 @@ const EXPORTS = {
   ...snapshots,
   ...state,
   ...verdict,
-  ...version,
 }
 
 /**

@@ -46,7 +46,6 @@ export const PAGES: Readonly<Record<string, (control: Control) => PlainResponse 
   getHealth: ({ deps }) => describeHealth(deps.instance),
   getReadiness: ({ deps }) => describeReadiness(deps.instance, deps.readiness),
   getDocument: ({ api }) => ({ type: JSON_TYPE, text: JSON.stringify(api.document.source) }),
-  getDashboard: openDashboard,
 }
 
 /** The page. It is the same at each of its addresses. */

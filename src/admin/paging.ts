@@ -1,4 +1,3 @@
-import { Turns } from '../ground/turns.ts'
 import type { AdminRefusal } from './codes.ts'
 import { type ControlCall, type ControlOutcome, listed } from './handler.ts'
 import { invalid } from './refusals.ts'
@@ -11,7 +10,7 @@ export type PageOf<Name extends string, Report, Cursor = string> = Record<Name, 
   next: Cursor | null
 }
 
-/** A list with pages. A page begins after a given item. */
+/** A list with pages. A page begins after a given item. New items come at its end. */
 export interface List<Item> {
   /** All items in their order. */
   items: Iterable<Item>
@@ -29,48 +28,55 @@ export interface Page<Item> {
   next: string | null
 }
 
+/** How many items come after an item, and its id. Who writes a cursor by hand gives only the id. */
+const CURSOR = /^(?:(\d{1,15}):)?(.*)$/s
+
 /** The maximum number of items on the requested page. */
 export function readLimit({ query, limits: { pageDefault, pageLimit } }: ControlCall): number | AdminRefusal {
   const limit = query['limit'] === undefined ? pageDefault : Number(query['limit'])
   return limit <= pageLimit ? limit : invalid('limit', limit, 'limit', { limit: pageLimit })
 }
 
-/** The requested page. While it goes through a long list, other requests get their turn. */
-export async function selectPage<Item>(
+/** The requested page. */
+export function selectPage<Item>(
   call: ControlCall,
   { items, idOf, sizeOf = () => 0 }: List<Item>,
-): Promise<Page<Item> | AdminRefusal> {
+): Page<Item> | AdminRefusal {
   const limit = readLimit(call)
   if (typeof limit !== 'number') return limit
   const { after } = call.query
-  const page: Item[] = []
-  const turns = new Turns()
-  let bytes = 0
-  let isReached = after === undefined
-  for (const item of items) {
-    if (turns.isOver()) await turns.next()
-    if (!isReached) {
-      isReached = idOf(item) === after
-      continue
-    }
-    bytes += sizeOf(item)
-    const last = page.at(-1)
-    if (last !== undefined && (page.length === limit || bytes > call.limits.pageBytes)) {
-      return { ok: true, items: page, next: idOf(last) }
-    }
-    page.push(item)
+  const all = [...items]
+  const start = after === undefined ? 0 : findStart(all, after, idOf)
+  if (start === undefined) return invalid('after', after, 'unlisted')
+  let end = start
+  for (let bytes = 0; end < all.length && end < start + limit; end++) {
+    bytes += sizeOf(all[end] as Item)
+    if (bytes > call.limits.pageBytes && end > start) break
   }
-  return isReached ? { ok: true, items: page, next: null } : invalid('after', after, 'unlisted')
+  const last = all[end - 1]
+  const next = end === all.length || last === undefined ? null : `${all.length - end}:${idOf(last)}`
+  return { ok: true, items: all.slice(start, end), next }
+}
+
+/**
+ * The index of the first item of a page. If the item that the cursor names was deleted, as many items are left as came
+ * after it: so a client can delete the items of each page before it asks for the next one.
+ */
+function findStart<Item>(all: readonly Item[], after: string, idOf: List<Item>['idOf']): number | undefined {
+  const [, left, id] = CURSOR.exec(after) ?? []
+  const index = all.findIndex((item) => idOf(item) === id)
+  if (index >= 0) return index + 1
+  return left === undefined ? undefined : Math.max(0, all.length - Number(left))
 }
 
 /** Answers with the requested page of a list. Each item is reported when it is sent. */
-export async function answerPage<Name extends string, Item, Report>(
+export function answerPage<Name extends string, Item, Report>(
   call: ControlCall,
   name: Name,
   list: List<Item>,
   report: (item: Item) => Report,
-): Promise<ControlOutcome<PageOf<Name, Report>>> {
-  const page = await selectPage(call, list)
+): ControlOutcome<PageOf<Name, Report>> {
+  const page = selectPage(call, list)
   return page.ok ? listed(name, reports(page.items, report), { count: list.count, next: page.next }) : page
 }
 

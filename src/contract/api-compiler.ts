@@ -76,9 +76,12 @@ function createOperationCompiler(document: ApiDocument, validators: DocumentVali
   ): Operation {
     const pathPointer = pointTo('/paths', path)
     const pointer = pointTo(pathPointer, method)
-    const compiled = Object.entries(operation.responses ?? {})
-      .filter(([status]) => !status.startsWith('x-'))
-      .map(([status, response]) => compileOnce(status, response as Json, pointTo(`${pointer}/responses`, status)))
+    const answers = Object.entries((operation.responses ?? {}) as Record<string, Json>)
+    // Where no status has codes of its own, `default` stands for all refusals, and the envelope alone is checked.
+    const hasCodes = answers.some(([, response]) => response['x-codes'] !== undefined)
+    const compiled = answers
+      .filter(([status]) => !status.startsWith('x-') && (hasCodes || status !== 'default'))
+      .map(([status, response]) => compileOnce(status, response, pointTo(`${pointer}/responses`, status)))
     const [success, ...others] = compiled.filter(({ status }) => status < 300)
     if (!operation.operationId) throw validators.error(pointer, 'The operation needs an operationId.')
     if (success === undefined || others.length > 0) {

@@ -84,13 +84,17 @@ function declaredCodes(document: Json, operation: Json): string[] {
   return [...ofResponses, ...codesOf(operation)]
 }
 
-/** The responses, with each code under its statuses. A new one is a copy of those that had its codes. Empty ones go. */
+/**
+ * The responses, with each code under its statuses. A new one is a copy of those that had its codes. Empty ones go. A
+ * `default` alone has all codes.
+ */
 function arrange(document: Json, responses: Json, codes: ReadonlySet<string>, catalogue: Catalogue): Json {
   const arranged = { ...responses }
   const errors = Object.entries(responses).flatMap(([status, reference]) => {
     const response = follow(document, reference)
     return isObject(response) && response['x-codes'] !== undefined ? [{ status: Number(status), response }] : []
   })
+  if (errors.length === 0 && responses['default'] !== undefined) return responses
   const wanted = new Map<number, string[]>()
   for (const code of codes) {
     for (const status of catalogue.statusesOf(code)) wanted.set(status, [...(wanted.get(status) ?? []), code])

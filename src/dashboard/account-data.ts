@@ -60,8 +60,6 @@ export const keys = createResource({
   polled: true,
 })
 
-export const SCENE_SNAPSHOT = 'scene-'
-
 /**
  * The snapshots of the chosen account. Every tab shows unfinished stories, so every tab needs the list. It is loaded
  * again if the tab Time is open or the number of snapshots has changed. It is also loaded again while it contains the
@@ -80,9 +78,17 @@ export const snapshots = createResource({
   },
 })
 
+const OF_STORY = /^before-the-story-[0-9a-f]{8}$/
+
+/** A name for the snapshot of a story. Two pages do not choose the same one. */
+export function nameForStory(): string {
+  const bytes = [...crypto.getRandomValues(new Uint8Array(4))]
+  return `before-the-story-${bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')}`
+}
+
 /** Whether a story has taken the snapshot, on this page, on another page or on a closed page. */
 export function isOfStory({ name }: Snapshot): boolean {
-  return name.startsWith(SCENE_SNAPSHOT)
+  return OF_STORY.test(name)
 }
 
 const TABS = ['faults'] as const
@@ -93,7 +99,7 @@ export const faults = createResource({
   tabs: TABS,
   afterRequests: 150,
   // A rule also ends by the time alone.
-  polled: 'always',
+  polled: true,
 })
 
 export const faultSets = createResource({

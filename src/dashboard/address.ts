@@ -13,7 +13,7 @@ export const DEFAULT_ACCOUNT = 'default'
 const LONGEST_ID = 128
 
 /** The address of the control plane. The addresses of the views are below it. */
-export const ROOT = location.pathname.replace(/\/accounts\/.*$|\/+$/, '')
+export const ROOT = location.pathname.replace(/\/page\/.*$|\/+$/, '')
 
 const account = signal(DEFAULT_ACCOUNT)
 const tab = signal<Tab | undefined>(undefined)
@@ -172,7 +172,7 @@ function writeAddress(
   about: string | undefined,
   query: Record<string, string>,
 ): string {
-  const steps = ['accounts', id, ...(view === undefined ? [] : [view, ...(about === undefined ? [] : [about])])]
+  const steps = ['page', id, ...(view === undefined ? [] : [view, ...(about === undefined ? [] : [about])])]
   const search = new URLSearchParams(query)
   return `${ROOT}/${steps.map(encodeURIComponent).join('/')}${search.size > 0 ? `?${search}` : ''}`
 }

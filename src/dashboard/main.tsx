@@ -6,19 +6,15 @@ import { chosenAccount, DEFAULT_ACCOUNT, followPlace, go, OFFERED_TABS, openTab,
 import { Dialogs } from './controls/dialog.tsx'
 import { ErrorText, showFailure, showNote, Toasts } from './controls/notices.tsx'
 import { connection, followExchanges, trouble } from './exchanges.ts'
-import { followRefreshes } from './overview/before-and-after.tsx'
-import { noteArrival } from './presentation/arrivals.ts'
-import { Presentation, SceneWords } from './presentation/presentation.tsx'
 import { Refused } from './refusals.ts'
 import { followScope, requestList } from './requests/list.ts'
 import { followChoice, poll, refreshShown } from './resource.ts'
 import { StoryBar } from './scenes/bar.tsx'
 import { followScene } from './scenes/highlight.ts'
-import { presenting, telling } from './scenes/story.ts'
+import { telling } from './scenes/story.ts'
 import { followStory } from './scenes/story-place.ts'
 import { UnfinishedStory } from './scenes/unfinished.tsx'
 import { followTitle, OpenPanel } from './tabs.tsx'
-import { PlayBanner } from './time/play-banner.tsx'
 
 // The page is a normal client of the control plane. Any client can send any text to the service, so the page shows such
 // text only as text nodes, never as markup.
@@ -40,18 +36,11 @@ function startPage(): void {
     showNote(`There is no account ${chosenAccount.peek()}, so this is the account ${DEFAULT_ACCOUNT}.`)
     go({ account: DEFAULT_ACCOUNT }, 'replace')
   })
-  followRefreshes()
   openFirstTab()
   place.replaceChildren()
   render(<Page />, place)
   followScope()
-  followExchanges({
-    ...requestList,
-    take(entry) {
-      requestList.take(entry)
-      noteArrival(entry)
-    },
-  }).catch(showFailure)
+  followExchanges(requestList).catch(showFailure)
   followScene()
   followStory().catch(showFailure)
   setInterval(whenVisible(poll), MILLISECONDS_BETWEEN_POLLS)
@@ -78,18 +67,16 @@ function openFirstTab(): void {
 export function Page() {
   return (
     <>
-      <button type="button" class="skip no-print" onClick={() => document.getElementById('panel')?.focus()}>
+      <button type="button" class="skip" onClick={() => document.getElementById('panel')?.focus()}>
         Skip to the panel
       </button>
       <Header />
       <Trouble />
-      <PlayBanner />
       <UnfinishedStory />
       <main>
-        {presenting.value && <SceneWords />}
         <OpenPanel />
       </main>
-      {presenting.value ? <Presentation /> : telling.value !== undefined && <StoryBar />}
+      {telling.value !== undefined && <StoryBar />}
       <Dialogs />
       <Toasts />
     </>

@@ -10,19 +10,12 @@ export class Refused extends Error {
   readonly status: number
   readonly code: string
   readonly problems: readonly Problem[]
-  /** The id of the refused request in the journal; null if it is not there. */
-  readonly requestId: string | null
 
-  constructor(
-    status: number,
-    { code, message, problems }: Problem & { problems: readonly Problem[] },
-    requestId: string | null = null,
-  ) {
+  constructor(status: number, { code, message, problems }: Problem & { problems: readonly Problem[] }) {
     super(message)
     this.status = status
     this.code = code
     this.problems = problems
-    this.requestId = requestId
   }
 }
 

@@ -2,7 +2,7 @@ import { effect, type ReadonlySignal, signal, untracked } from '@preact/signals'
 import { chosenAccount, DEFAULT_ACCOUNT, openTab, type Tab } from './address.ts'
 import { call } from './client.ts'
 import { isNotFound } from './refusals.ts'
-import { mayHaveChanged } from './requests/listed-request.ts'
+import { mayHaveChanged } from './requests/exchange.ts'
 import type { JournalEntry } from './responses.ts'
 
 /** The default time after a load in which requests do not cause another load, in milliseconds. */
@@ -20,11 +20,8 @@ interface Source<Data> {
   changesOnly?: boolean
   /** The least time between a load and the next load after a request, in milliseconds. */
   restOf?(data: Data): number
-  /**
-   * Whether other clients of the control plane can change it. Data of the chosen account is then loaded again after the
-   * version of the account has changed; data that all accounts share, and with `always`, every few seconds.
-   */
-  polled?: boolean | 'always'
+  /** Whether it is loaded every few seconds, because other clients of the control plane can change it. */
+  polled?: boolean
   /** Whether it is the same for all accounts. */
   shared?: boolean
   /** Whether a load without a known change is useful. It applies to loads after requests and to polling. */
@@ -43,23 +40,15 @@ export interface Resource<Data> {
 }
 
 interface Watched {
-  /** Whether it is loaded at each poll. */
-  readonly isPolledAlways: boolean
   isShown(): boolean
-  /** Whether other clients may have changed it, as far as it is known, and no load is under way or will be soon. */
+  /** Whether other clients may have changed it, and no load is under way or will be soon. */
   isDueToPoll(): boolean
   forget(): void
   refresh(): Promise<void>
-  /** Resolves when no load is under way. */
-  settle(): Promise<void> | undefined
   noteRequest(request: JournalEntry): void
 }
 
 const watched: Watched[] = []
-/** The version of the chosen account when it was last read. */
-let version: string | undefined
-/** Its version that was asked for just before its first data. */
-let firstVersion: string | undefined
 /** Called when the chosen account no longer exists. */
 let onLoss: () => void = () => undefined
 
@@ -76,24 +65,19 @@ export function createResource<Data>({
 }: Source<Data>): Resource<Data> {
   const data = signal<Data | undefined>(undefined)
   const failure = signal<unknown>(undefined)
-  const isPolledAlways = shared || polled === 'always'
   let current: Promise<void> | undefined
   let again: Promise<void> | undefined
   /** Whether a request makes a load necessary. */
   let isDue = false
   let resting: ReturnType<typeof setTimeout> | undefined
-  /** The version of the account that the data is at least as new as. */
-  let loadedVersion: string | undefined
 
   async function loadOnce(): Promise<void> {
     const account = chosenAccount.peek()
-    const versionBefore = version
     try {
       const loaded = await load(account)
       if (!shared && account !== chosenAccount.peek()) return
       data.value = loaded
       failure.value = undefined
-      loadedVersion = versionBefore
     } catch (error) {
       if (!shared && account !== chosenAccount.peek()) return
       failure.value = error
@@ -122,13 +106,6 @@ export function createResource<Data>({
     if (isShown() && !document.hidden && isStale()) refresh().catch(() => undefined)
   }
 
-  /** Whether the server may have other data than the page. */
-  function mayDiffer(): boolean {
-    if (isPolledAlways || data.peek() === undefined || failure.peek() !== undefined) return true
-    // The first data is asked for before the first version is known.
-    return (loadedVersion ?? firstVersion) !== version
-  }
-
   function isShown(): boolean {
     return tabs === undefined || tabs.some((tab) => tab === openTab.peek())
   }
@@ -150,14 +127,12 @@ export function createResource<Data>({
   }
 
   watched.push({
-    ...{ refresh, isShown, isPolledAlways },
-    settle: () => again ?? current,
-    isDueToPoll: () => polled !== false && current === undefined && !isDue && mayDiffer() && isStale(),
+    ...{ refresh, isShown },
+    isDueToPoll: () => polled && current === undefined && !isDue && isStale(),
     forget() {
       if (shared) return
       data.value = undefined
       failure.value = undefined
-      loadedVersion = undefined
     },
     noteRequest(request) {
       if (afterRequests === undefined || isDue || (!shared && request.account !== chosenAccount.peek())) return
@@ -181,11 +156,6 @@ export async function refreshShown(): Promise<void> {
   await refreshEach((each) => each.isShown())
 }
 
-/** Waits for the loads of visible data that are under way. It never rejects. */
-export async function settleShown(): Promise<void> {
-  await Promise.allSettled(watched.filter((each) => each.isShown()).map((each) => each.settle()))
-}
-
 async function refreshEach(isWanted: (each: Watched) => boolean): Promise<void> {
   await Promise.allSettled(watched.filter(isWanted).map((each) => each.refresh()))
 }
@@ -195,25 +165,9 @@ export function noteRequest(request: JournalEntry): void {
   for (const each of watched) each.noteRequest(request)
 }
 
-/** Reads the version of the chosen account. While it is the same, the other data of the account is, too. */
-async function readVersion(): Promise<string | undefined> {
-  const account = chosenAccount.peek()
-  try {
-    const read = (await call('getVersion', { parameters: { account } })).version
-    if (account === chosenAccount.peek()) version = read
-    return read
-  } catch (error) {
-    if (isNotFound(error)) await leaveIfLost(account)
-    return undefined
-  }
-}
-
 /** Loads the visible data that other clients of the control plane may have changed. */
 export async function poll(): Promise<void> {
-  const isDue = (each: Watched) => each.isShown() && each.isDueToPoll()
-  await Promise.all([readVersion(), refreshEach((each) => each.isPolledAlways && isDue(each))])
-  // Only now it is known whether the version has changed.
-  await refreshEach((each) => !each.isPolledAlways && isDue(each))
+  await refreshEach((each) => each.isShown() && each.isDueToPoll())
 }
 
 /** Loads the data of a tab when it is opened, and all data when another account is chosen. */
@@ -224,17 +178,7 @@ export function followChoice(leaveLostAccount: () => void): void {
     const chosen = chosenAccount.value
     void openTab.value
     untracked(() => {
-      if (chosen !== account) {
-        version = undefined
-        firstVersion = undefined
-        for (const each of watched) each.forget()
-      }
-      // It is asked for before the data, so that no change comes in between unseen.
-      if (chosen !== account) {
-        void readVersion().then((read) => {
-          if (chosen === chosenAccount.peek()) firstVersion = read
-        })
-      }
+      if (chosen !== account) for (const each of watched) each.forget()
       account = chosen
       void refreshShown()
     })

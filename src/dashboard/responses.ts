@@ -2,7 +2,6 @@
 import type { Operations } from '../admin/handlers.ts'
 import type { OverviewReport } from '../admin/reports.ts'
 
-export type { ComparedSide, ComparisonReport as Comparison } from '../admin/comparison.ts'
 export type { PageFacts } from '../admin/dashboard.ts'
 export type { KindFacts } from '../admin/fault-facts.ts'
 export type { PageView } from '../admin/paths.ts'

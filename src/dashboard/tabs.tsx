@@ -4,7 +4,6 @@ import { useEffect } from 'preact/hooks'
 import { AccountPanel } from './account/panel.tsx'
 import { summary } from './account-data.ts'
 import { chosenAccount, go, keptParameters, OFFERED_TABS, openTab, type Tab } from './address.ts'
-import { ComparePanel } from './compare/panel.tsx'
 import { Loaded } from './controls/loaded.tsx'
 import { CoveragePanel, coverageTally } from './coverage/panel.tsx'
 import { DomainsPanel } from './domains/panel.tsx'
@@ -39,7 +38,6 @@ const VIEWS: Readonly<Record<Tab, View>> = {
   faults: { title: 'Faults', Panel: FaultsPanel, tally: () => summary.data.value?.account.faults },
   account: { title: 'Account', Panel: AccountPanel },
   coverage: { title: 'Coverage', Panel: CoveragePanel, tally: coverageTally },
-  compare: { title: 'Compare', Panel: ComparePanel },
 }
 
 /** Names the open view in the title of the page, so that the history and the tabs of the browser tell the views apart. */
@@ -68,7 +66,7 @@ export function Tabs() {
     if (open !== undefined) bringIntoView(document.getElementById(`tab-${open}`))
   }, [open, widths])
   return (
-    <div role="tablist" aria-label="Views of the account" class="no-print">
+    <div role="tablist" aria-label="Views of the account">
       {OFFERED_TABS.map((tab, index) => {
         const tally = tallyOf(tab)
         return (

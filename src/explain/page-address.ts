@@ -11,5 +11,5 @@ export function pageAddress(
 ): string | undefined {
   if (!hasPage) return undefined
   const whose = account == null ? '?whose=none' : ''
-  return `${adminUrl}/accounts/${encodeURIComponent(account ?? DEFAULT)}/requests/${encodeURIComponent(requestId)}${whose}`
+  return `${adminUrl}/page/${encodeURIComponent(account ?? DEFAULT)}/requests/${encodeURIComponent(requestId)}${whose}`
 }

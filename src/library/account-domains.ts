@@ -17,8 +17,7 @@ export function openDomains(scope: AccountScope) {
   }
   return {
     /** The domains in the order of their addition, and the inputs of their figures. */
-    list: (): Promise<MonitoredDomainReport[]> =>
-      scope.list('listMonitoredDomains', 'domains', ({ domain }: MonitoredDomainReport) => domain),
+    list: (): Promise<MonitoredDomainReport[]> => scope.list('listMonitoredDomains', 'domains'),
     /**
      * Adds domains by the rules of POST /domains. Resolves to the added domains, with the names that the service uses.
      * A `ControlError` with the code `refused` contains the code of the service's refusal.

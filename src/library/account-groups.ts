@@ -26,7 +26,7 @@ export type AccountGroups = ReturnType<typeof openGroups>
 export function openGroups(scope: AccountScope) {
   return {
     /** In the order of their creation. */
-    list: (): Promise<GroupReport[]> => scope.list('listGroups', 'groups', ({ id }: GroupReport) => id),
+    list: (): Promise<GroupReport[]> => scope.list('listGroups', 'groups'),
     /** Creates a group by the rules of POST /domaingroups. */
     create: (group: NewGroup): Promise<GroupReport> => scope.askFor('group', 'createGroup', { body: group }),
     /** Changes the group with this id by the rules of PATCH /domaingroups. */

@@ -30,7 +30,7 @@ export class AccountScope {
   }
 
   /** All items of a list of the account. @throws ControlError */
-  list<Item>(operation: CallId, name: string, idOf: (item: Item) => string): Promise<Item[]> {
-    return readList(this.client, { operation, name, idOf }, { parameters: { account: this.id } })
+  list<Item>(operation: CallId, name: string): Promise<Item[]> {
+    return readList(this.client, { operation, name }, { parameters: { account: this.id } })
   }
 }

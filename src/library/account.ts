@@ -1,5 +1,4 @@
 import { FIXTURE_NAMES, loadFixture } from '../accounts/fixture.ts'
-import type { ComparisonReport } from '../admin/comparison.ts'
 import type { ControlRequest } from '../admin/control.ts'
 import type {
   AccountReport,
@@ -41,19 +40,10 @@ export interface AccountOptions {
   now?: string
   frozen?: boolean
   apiKey?: string
-  /**
-   * The id of an account that is the model: the new one gets its fixture, seed and plan, in place of `fixture` and
-   * `seed`. Its clock may be before the creation of the model: at each instant, the figures are those of the model's
-   * creation.
-   */
-  like?: string
 }
 
 /** The options that a reset may change. All others are as at the account's creation. */
 export type ResetOptions = Pick<AccountOptions, 'fixture' | 'seed' | 'now' | 'frozen'>
-
-/** What an account can be compared with: another account, its snapshot, or its state before a request. */
-export type ComparedWith = Account | string | { snapshot: string } | { before: string }
 
 /** An account with a known key, because it was created here. */
 export type AccountWithKey = Account & { readonly apiKey: string }
@@ -131,7 +121,7 @@ export class Account {
     addSet: (set: string): Promise<FaultReport[]> =>
       this.#scope.askFor('faults', 'addFaultSet', { parameters: { set } }),
     /** The rules with their counts. */
-    list: (): Promise<FaultReport[]> => this.#scope.list('listFaults', 'faults', ({ id }) => id),
+    list: (): Promise<FaultReport[]> => this.#scope.list('listFaults', 'faults'),
     /** Removes the rule with this id. */
     remove: async (fault: string): Promise<void> =>
       void (await this.#scope.ask('deleteFault', { parameters: { fault } })),
@@ -141,7 +131,7 @@ export class Account {
 
   readonly keys = {
     /** The keys without their secrets. */
-    list: (): Promise<KeyReport[]> => this.#scope.list('listKeys', 'keys', ({ id }) => id),
+    list: (): Promise<KeyReport[]> => this.#scope.list('listKeys', 'keys'),
     /** A new key has a week of grace unless `created_at` makes it older. Only this response contains its secret. */
     create: (
       options: { label?: string; key?: string; created_at?: string } = {},
@@ -172,7 +162,7 @@ export class Account {
     /** Restores the account and its clock. The journal stays. */
     restore: (snapshot: string): Promise<AccountReport> =>
       this.#askAccount('restoreSnapshot', { parameters: { snapshot } }),
-    list: (): Promise<SnapshotReport[]> => this.#scope.list('listSnapshots', 'snapshots', ({ name }) => name),
+    list: (): Promise<SnapshotReport[]> => this.#scope.list('listSnapshots', 'snapshots'),
     delete: async (snapshot: string): Promise<void> =>
       void (await this.#scope.ask('deleteSnapshot', { parameters: { snapshot } })),
   }
@@ -253,17 +243,6 @@ export class Account {
   /** The parts of the contract that the account's requests have shown, with commands that would show the others. */
   coverage(): Promise<CoverageReport> {
     return this.#scope.ask('getCoverage')
-  }
-
-  /**
-   * Compares this account with another one, given as an account or by its id: what they hold, what they asked, and what
-   * they covered. With `{ snapshot }` or `{ before }`, it is compared with its snapshot or with its state before the request
-   * with this X-Request-Id; then only what it holds is compared. `limit` is the number of listed differences of each kind.
-   */
-  async compare(other: ComparedWith, options: { limit?: number } = {}): Promise<ComparisonReport> {
-    const way =
-      other instanceof Account ? { with: other.id } : typeof other === 'string' ? { with: other } : readFields(other)
-    return this.#scope.ask('compareAccount', { query: readParameters({ ...way, ...readFields(options) }) })
   }
 
   /** Explains one response, by its X-Request-Id. */

@@ -25,7 +25,7 @@ export interface AttachmentTerms {
   address: ControlAddress
   baseUrl: string
   /** The properties of each account for which nothing else is said. */
-  accounts: Omit<AccountOptions, 'id' | 'apiKey' | 'like'>
+  accounts: Omit<AccountOptions, 'id' | 'apiKey'>
   /** The key of the account that takes the place of `default`. */
   apiKey: string | undefined
   /** Names the user of an account. The ids of accounts derive from it, so that they are the same in each run. */
@@ -89,13 +89,11 @@ export async function attach({
     // JavaScript can pass any value. The control plane explains what is wrong with it.
     if (!isObject(options)) return createAccount(options)
     const given = givenFields(readFields(options)) as AccountOptions
-    const { fixture: _, seed: __, plan: ___, ...ofAny } = accounts
-    const usual = given.like === undefined ? accounts : ofAny
-    if (given.id !== undefined) return createAccount({ ...usual, ...given })
+    if (given.id !== undefined) return createAccount({ ...accounts, ...given })
     for (;;) {
       const id = nextId(nameUser())
       try {
-        return await createAccount({ ...usual, ...given, id })
+        return await createAccount({ ...accounts, ...given, id })
       } catch (error) {
         // Another user may have the same name, such as the same file in another project of a test runner.
         const isTaken = error instanceof ControlError && error.code === 'taken'

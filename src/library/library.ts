@@ -86,8 +86,8 @@ export function openLibrary({ baseUrl, client, feed, watches, account, shows = (
       return handle(id, id === main.id && main.apiKey !== undefined ? main.apiKey : (api_key ?? undefined))
     },
     async listAccounts() {
-      const list = { operation: 'listAccounts', name: 'accounts', idOf: ({ id }: AccountReport) => id } as const
-      return (await readList(client, list)).filter(({ id }) => shows(id))
+      const all = await readList<AccountReport>(client, { operation: 'listAccounts', name: 'accounts' })
+      return all.filter(({ id }) => shows(id))
     },
     async listFaultSets() {
       return (await client.call('listFaultSets')).sets

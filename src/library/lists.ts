@@ -4,7 +4,6 @@ import type { ErrorCode } from '../domain/errors.ts'
 import type { RequestReport } from '../journal/description.ts'
 import { readFields, readParameters } from './arguments.ts'
 import type { CallId, ControlClient } from './control-client.ts'
-import { ControlError } from './control-error.ts'
 
 /** The requests in a list. */
 export interface RequestFilter {
@@ -39,32 +38,19 @@ export interface AllRequestsFilter extends RequestFilter {
   account?: 'none'
 }
 
-/**
- * All items of a list, in order, from all of its pages. `name` is the field that contains the list, and `idOf` gives the
- * value of `after` for an item. @throws ControlError
- */
+/** All items of a list, in order, from all of its pages. `name` is the field that contains the list. @throws ControlError */
 export async function readList<Item>(
   client: ControlClient,
-  { operation, name, idOf }: { operation: CallId; name: string; idOf(item: Item): string },
+  { operation, name }: { operation: CallId; name: string },
   { parameters = {} }: ControlRequest = {},
 ): Promise<Item[]> {
-  const { pageLimit } = await client.limits()
+  const limit = String((await client.limits()).pageLimit)
   const items: Item[] = []
-  /** The number of items before the next page. */
-  let before = 0
-  for (;;) {
-    const last = items[before - 1]
-    const query = { limit: String(pageLimit), ...(last !== undefined && { after: idOf(last) }) }
-    try {
-      const page = (await client.call(operation, { parameters, query })) as Record<string, Item[] | null>
-      items.push(...(page[name] ?? []))
-      before = items.length
-      if (page['next'] === null) return items
-    } catch (error) {
-      // The last item was deleted meanwhile, so the page must begin after the item before it.
-      if (last === undefined || !isAboutAfter(error)) throw error
-      before--
-    }
+  for (let query: Record<string, string> = { limit }; ; ) {
+    const page = (await client.call(operation, { parameters, query })) as Record<string, unknown>
+    items.push(...((page[name] ?? []) as Item[]))
+    if (page['next'] === null) return items
+    query = { limit, after: String(page['next']) }
   }
 }
 
@@ -93,8 +79,4 @@ export async function readRequests(
     if (page.next === null || left <= 0) return pages.reverse().flat()
     query = { ...query, before: String(page.next) }
   }
-}
-
-function isAboutAfter(error: unknown): boolean {
-  return error instanceof ControlError && error.problems.some(({ field }) => field === 'after')
 }

@@ -29,7 +29,6 @@ const GAPS = 'list_coverage_gaps reads it in pages, because the whole is too lon
 const LEFT_OUT: Readonly<Record<string, string>> = {
   getHealth: POLLED,
   getReadiness: POLLED,
-  getVersion: POLLED,
   getDocument: 'It is the resource src/admin/openapi.yaml.',
   getCoverage: GAPS,
   getOverallCoverage: GAPS,

@@ -29,7 +29,7 @@ import type { ExchangeJudgement, WitnessOptions } from './witness.ts'
 
 /** The operations of the control plane that work if only requests are known. */
 const OFFERED: ReadonlySet<string> = new Set([
-  ...['listAccounts', 'getAccount', 'getVersion', 'listAllRequests', 'listRequests', 'clearRequests', 'verifyRequests'],
+  ...['listAccounts', 'getAccount', 'listAllRequests', 'listRequests', 'clearRequests', 'verifyRequests'],
   ...['getOverallCoverage', 'getCoverage', 'getVerdict', 'clearVerdict', 'explainRequest', 'listFaultSets'],
   ...['streamAllEvents', 'streamEvents'],
 ])

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { type AccountParameters, createAccount, likenTo, recreateAccount } from '../../src/accounts/creation.ts'
+import { type AccountParameters, recreateAccount } from '../../src/accounts/creation.ts'
 import { loadFixture } from '../../src/accounts/fixture.ts'
 import type { AccountState } from '../../src/domain/account.ts'
 import type { Fixture } from '../../src/domain/fixture.ts'
 import { START } from '../support/service.ts'
-import { accountOf, birth, rules } from './fixture-files.ts'
+import { accountOf, rules } from './fixture-files.ts'
 
 const DAY = 86_400_000
 const YESTERDAY: Fixture = { seed: 7, plan: 'above-stone', domains: [{ name: 'a.example', added_at: 'P1D' }] }
@@ -55,22 +55,5 @@ describe('an account that is made again', () => {
     const first = await accountOf(YESTERDAY)
     const told = { ...first, origin: { ...first.origin, story: { title: 'Another', scenes: [] } } }
     expect((await recreateAccount(told, { real: START }, rules)).origin).not.toHaveProperty('story')
-  })
-})
-
-describe('an account that is like another', () => {
-  const like = async (model: AccountState, chosen: { plan?: string } = {}) =>
-    createAccount({ ...(await likenTo(model, chosen)).fixture }, { ...birth, ...(await likenTo(model, chosen)) }, rules)
-
-  it('has its seed, its plan and the moments of its fixture, and none of the keys', async () => {
-    const model = await accountOf({ ...YESTERDAY, keys: [{ key: 'secret' }] }, { seed: 3, now: EARLIER })
-    const other = await like({ ...model, plan: 'stone' })
-    expect(other).toMatchObject({ seed: 3, plan: 'stone', createdAt: START, keys: [{ id: 'key_TestKey1' }] })
-    expect([ageOf(other), other.origin.countedFrom]).toEqual([ageOf(model), EARLIER])
-    expect(ageOf(await like(other))).toBe(ageOf(model))
-  })
-
-  it('has the plan that is chosen for it', async () => {
-    expect((await like(await accountOf(YESTERDAY), { plan: 'stone' })).plan).toBe('stone')
   })
 })

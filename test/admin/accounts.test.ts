@@ -55,34 +55,6 @@ describe('the key of an account', () => {
   })
 })
 
-/** What changes the version of an account: the words, and the request. */
-const CHANGES: [what: string, method: 'post' | 'put' | 'patch' | 'delete', path: string, body?: object][] = [
-  ['the plan', 'patch', '', { plan: 'above-stone' }],
-  ['the clock', 'patch', '/clock', { advance: 'PT1H' }],
-  ['a key', 'post', '/keys', { label: 'CI' }],
-  ['a pin', 'put', '/domains/demo.example/dmarc', { dmarc: 50 }],
-  ['a snapshot', 'post', '/snapshots', { name: 's' }],
-  ['the end of a snapshot', 'delete', '/snapshots/s'],
-  ['a reset', 'post', '/reset', {}],
-]
-
-it('The version of an account is the same while nothing changes, and another one after each change', async () => {
-  const fixture = { domains: ['demo.example'] }
-  const { key } = await shared.create({ id: 'one', now: '2026-01-15T09:00:00Z', frozen: true, fixture })
-  const read = async () => (await shared.get('/accounts/one/version')).data.version as string
-  const versions = [await read()]
-  await shared.ask(key, 'GET', '/domains')
-  await shared.get('/accounts/one/overview')
-  expect(await read()).toBe(versions[0])
-  for (const [what, method, path, body] of CHANGES) {
-    expect((await shared[method](`/accounts/one${path}`, body)).status, what).toBeLessThan(300)
-    versions.push(await read())
-    expect(versions.at(-1), what).not.toBe(versions.at(-2))
-  }
-  await shared.ask(key, 'POST', '/domains', { domains: ['other.example'] })
-  expect(await read()).not.toBe(versions.at(-1))
-})
-
 describe('a deleted account', () => {
   it('is gone with its key, its journal and its snapshots', async () => {
     const { create, delete: remove, get, post, ask } = shared
@@ -179,17 +151,3 @@ describe('a sandbox', () => {
     expect((await closed.post('/accounts/sandbox_x/faults', { delay_ms: 1 })).status).toBe(404)
   })
 })
-
-it.each(['demo', 'edge-cases'])(
-  'An account like another one has its days before, at and after it: %s',
-  async (fixture) => {
-    const [id, other] = [`model-${fixture}`, `twin-${fixture}`]
-    await shared.create({ id, fixture, seed: 7, now: '2026-01-15T09:00:00Z', frozen: true })
-    const { key } = await shared.create({ id: other, like: id, now: '2026-01-11T00:00:00Z', frozen: true })
-    for (const { date, records } of (await shared.get(`/accounts/${id}/dmarc?from=2026-01-11&to=2026-01-18`)).data
-      .days) {
-      expect((await shared.ask(key, 'GET', '/dmarc')).body.data, date).toEqual(records)
-      await shared.patch(`/accounts/${other}/clock`, { to: 'refresh' })
-    }
-  },
-)

@@ -29,15 +29,13 @@ const CALLS: readonly Call[] = [
     (operation): Call => [operation],
   ),
   ['createAccount', {}, { id: 'shop', fixture: 'empty', now: NOW, frozen: true, api_key: KEY }],
-  ['createAccount', {}, { id: 'other', like: 'shop' }],
+  ['createAccount', {}, { id: 'other' }],
   ['listAccounts'],
   ['getAccount'],
-  ['getVersion'],
   ['updateAccount', {}, { plan: 'above-stone' }],
   ['importState', {}, STATE],
   ['exportState'],
   ['listScenes'],
-  ['compareAccount', { with: 'other' }],
   ['deleteAccount', { account: 'other' }],
   ['addMonitoredDomains', {}, { domains: ['spring.example', 'autumn.example'] }],
   ['listMonitoredDomains', { limit: '1' }],
@@ -124,6 +122,8 @@ describe('the document of the control plane', () => {
   it('declares for every operation that a query parameter which it does not have is refused', async () => {
     const { send } = await startControlPlane()
     for (const { id, method, path, readsBody } of controlApi.operations) {
+      // The page has parameters of its own.
+      if (id === 'getDashboard') continue
       const target = `${path.replaceAll(/\{[^}]+\}/g, 'default')}?nonsense=1`
       const { status, error } = await send(method, target, readsBody ? {} : undefined)
       expect([id, status, error?.code]).toEqual([id, 400, 'unknown_field'])

@@ -1,6 +1,9 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { RequestReport } from '../../src/journal/description.ts'
 import { withKey } from '../support/account.ts'
+import { addFault } from '../support/control-plane.ts'
 import { expectEntry, type ObservedService, startObserved } from '../support/observed-service.ts'
 
 interface Event {
@@ -90,6 +93,27 @@ describe('a stream of events', () => {
     await service.get('/domains?n=5')
     expect(queries(await resumed.take(3))).toEqual(['n=3', 'n=4', 'n=5'])
     for (const reader of opened) expect(queries(await reader.take(1))).toEqual(['n=5'])
+  })
+
+  it('ends for a reader that takes nothing while a thousand requests wait for it', async () => {
+    const service = await startObserved({ enforceQuotas: false })
+    const { hostname, port } = new URL(service.adminUrl)
+    const socket = connect(Number(port), hostname)
+    onTestFinished(() => void socket.destroy())
+    socket.write(`GET /__admin/events HTTP/1.1\r\nHost: ${hostname}:${port}\r\n\r\n`)
+    await once(socket, 'data')
+    socket.pause()
+    // In JSON, each byte of such a body takes six.
+    await addFault(service, { respond: { status: 500, body: '\u0001'.repeat(10_240) } })
+    const count = 1_400
+    // The answers are no JSON, which is the business of no one here.
+    const ask = () => service.get('/domains').catch(() => undefined)
+    for (let sent = 0; sent < count; sent += 50) await Promise.all(Array.from({ length: 50 }, ask))
+    let text = ''
+    socket.on('data', (chunk) => (text += chunk))
+    socket.on('error', () => {})
+    await once(socket, 'close')
+    expect(text.split('event: request').length).toBeLessThan(count)
   })
 
   it('brings what happened before the stop when the server stops, and ends', async () => {

@@ -48,11 +48,37 @@ describe('A list', () => {
     const { data } = await askControl(service, 'GET', `${path}?limit=${whole.count}`)
     expect([data[name].length, data.next]).toEqual([whole.count, null])
     const { data: page } = await askControl(service, 'GET', `${path}?limit=1`)
-    expect(page.next).toBe(page[name][0][idOf])
+    const id = page[name][0][idOf]
+    expect(page.next).toBe(path.endsWith('/requests') ? id : `${whole.count - 1}:${id}`)
     const pages = await readPages(service, `${path}?limit=3`)
     expect(pages.slice(0, -1).map((page) => page.length)).toEqual(pages.slice(1).map(() => 3))
     expect((path.endsWith('/requests') ? pages.reverse() : pages).flat()).toEqual(whole[name])
     expect(new Set(whole[name].map((item: Record<string, unknown>) => item[idOf])).size).toBe(whole.count)
+  })
+})
+
+describe('A list whose items are deleted meanwhile', () => {
+  const namesIn = ({ data }: { data: { snapshots: { name: string }[] } }) => data.snapshots.map(({ name }) => name)
+
+  it.each([
+    ['the item that the cursor names', ['s2'], ['s3', 's4', 's5']],
+    ['items before it', ['s0', 's1'], ['s3', 's4', 's5']],
+    ['the whole page', ['s0', 's1', 's2'], ['s3', 's4', 's5']],
+    ['items after it', ['s3', 's4'], ['s5', 's6']],
+    ['all', ['s0', 's1', 's2', 's3', 's4', 's5', 's6'], []],
+  ])('goes on with the next ones: %s', async (_, gone, names) => {
+    const service = await startService()
+    await postEach(`${AT}/snapshots`, (number) => ({ name: `s${number}` }))(service, 7)
+    const { data } = await askControl(service, 'GET', `${AT}/snapshots?limit=3`)
+    for (const name of gone) await askControl(service, 'DELETE', `${AT}/snapshots/${name}`)
+    const next = await askControl(service, 'GET', `${AT}/snapshots?limit=3&after=${data.next}`)
+    expect(namesIn(next)).toEqual(names)
+  })
+
+  it('has the rest for an id in place of a cursor', async () => {
+    const service = await startService()
+    await postEach(`${AT}/snapshots`, (number) => ({ name: `s${number}` }))(service, 3)
+    expect(namesIn(await askControl(service, 'GET', `${AT}/snapshots?after=s1`))).toEqual(['s2'])
   })
 })
 

@@ -72,21 +72,16 @@ describe('the address of a view of the dashboard', () => {
     expect([headers.get('referrer-policy'), headers.get('cache-control')]).toEqual(['no-referrer', 'no-store'])
     const { text } = await open('/')
     expect(text).toContain('<!doctype html>')
-    const [known, unknown] = ['/accounts/default', '/accounts/nobody/requests/0f0f0f0f?search=a&unknown=1']
+    const [known, unknown] = ['/page/default', '/page/nobody/requests/0f0f0f0f?search=a&unknown=1']
     for (const path of ['', '/?', known, `${known}/`, ...PAGE_VIEWS.map((view) => `${known}/${view}`), unknown]) {
       expect([path, await open(path)]).toEqual([path, { status: 200, type: 'text/html; charset=utf-8', text }])
     }
   })
 
-  const JAVA = 'text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2'
   it.each([
-    ['any other client gets data there', '/accounts/default/requests', { accept: '*/*' }, 200],
-    ['the HTTP client of Java gets data', '/accounts/default/requests', { accept: JAVA }, 200],
-    ['a client that refuses HTML gets data', '/accounts/default/requests', { accept: 'text/html;q=0, */*' }, 200],
-    ['any other client gets no page', '/accounts/default/requests/some-id', {}, 404],
-    ['what is no view stays data for a browser', '/accounts/default/state', BROWSER, 200],
-    ['what is no view stays unknown', '/accounts/default/nothing', BROWSER, 404],
-    ['a page of another site gets nothing', '/accounts/default', { ...BROWSER, origin: 'http://a.example' }, 403],
+    ['data are data for a browser, too', '/accounts/default/requests', BROWSER, 200],
+    ['what is elsewhere is no view', '/pages/default', BROWSER, 404],
+    ['a page of another site gets nothing', '/page/default', { ...BROWSER, origin: 'http://a.example' }, 403],
   ])('%s', async (_, path, headers, status) => {
     const answer = await open(path, headers)
     expect([answer.status, answer.type]).toEqual([status, 'application/json'])

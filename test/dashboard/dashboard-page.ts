@@ -79,7 +79,7 @@ export async function openDashboard(
   own = false,
 ): Promise<Page> {
   const page = await (own ? newCleanPage(look) : reusePage(look))
-  await page.goto(adminUrl(service, place === '' ? '/' : `/accounts/${place}`))
+  await page.goto(adminUrl(service, place === '' ? '/' : `/page/${place}`))
   return page
 }
 
@@ -92,7 +92,7 @@ export async function untilLive(page: Page): Promise<void> {
 /** The place that the address of the page names, such as `default/requests?search=post`. */
 export function placeOf(page: Page): string {
   const { pathname, search } = new URL(page.url())
-  return pathname.replace(/^\/__admin\/accounts\//, '') + search
+  return pathname.replace(/^\/__admin\/page\//, '') + search
 }
 
 export function adminUrl({ baseUrl }: TestService, path: string): string {

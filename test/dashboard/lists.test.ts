@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { divideNames, readNames } from '../../src/dashboard/domains/name-list.ts'
 import { filterDomains, type Order, sortDomains, type Wanted } from '../../src/dashboard/domains/selection.ts'
 import { compareLines } from '../../src/dashboard/requests/line-difference.ts'
-import type { DmarcRecord, JournalEntry, MonitoredDomain } from '../../src/dashboard/responses.ts'
-import { layTimeline } from '../../src/dashboard/time/timeline.ts'
+import type { DmarcRecord, MonitoredDomain } from '../../src/dashboard/responses.ts'
 
 describe('the difference of two texts', () => {
   it.each([
@@ -82,31 +81,5 @@ describe('the list of domains', () => {
     [{ profile: 'parked', policy: 'reject' }, ''],
   ])('filtered by %o', (wanted, names) => {
     expect(namesIn(filterDomains(DOMAINS, { search: '', policy: '', profile: '', ...wanted }))).toBe(names)
-  })
-})
-
-/** Requests at minutes of the account's clock, such as `POST 5`, in the order in which they came. */
-function requestsAt(...texts: string[]): JournalEntry[] {
-  return texts.map((text, ordinal) => {
-    const [method, minute] = text.split(' ')
-    return { ordinal, request_id: text, method, at: `2026-01-15T09:0${minute}:00.000Z`, status: 200 } as JournalEntry
-  })
-}
-
-describe('the timeline', () => {
-  it.each<[what: string, requests: string[], moments: string[]]>([
-    ['has the newest first', ['POST 1', 'DELETE 2'], ['DELETE 2', 'POST 1']],
-    ['takes together what changed nothing', ['GET 1', 'HEAD 2', 'POST 4', 'GET 5'], ['rest', 'POST 4', 'rest']],
-    [
-      'says where the clock went back',
-      ['POST 5', 'GET 9', 'GET 2', 'POST 3'],
-      ['POST 3', 'rest', 'setback', 'rest', 'POST 5'],
-    ],
-    ['has a snapshot where the clock showed its time', ['POST 5', 'POST 8'], ['POST 8', 'snapshot', 'POST 5']],
-  ])('%s', (what, requests, moments) => {
-    const saved = { name: 'saved', taken_at: '2026-01-15T09:06:00Z', domains: 1, groups: 0 }
-    const found = layTimeline(requestsAt(...requests), what.includes('snapshot') ? [saved] : [])
-    const words = found.map((moment) => (moment.kind === 'change' ? moment.request.request_id : moment.kind))
-    expect(words).toEqual(moments)
   })
 })

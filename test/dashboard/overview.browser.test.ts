@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import type { OverviewReport } from '../../src/admin/reports.ts'
 import { shareService, WIDE } from './dashboard-page.ts'
-import { lookAgain, press, see, viewOf, warns } from './user.ts'
+import { lookAgain, see, viewOf, warns } from './user.ts'
 
 const { visit } = shareService()
 
@@ -52,35 +52,6 @@ describe('the overview', () => {
     await page.getByRole('region', { name: 'news.fjordlight.example' }).waitFor()
   })
 
-  it('compares before and after when a clock passes a refresh, whoever moves it, until that is closed', async () => {
-    const { page, ask, change } = await visit('overview', { fixture: 'demo', ...WIDE })
-    const before: OverviewReport = await ask('/overview')
-    await page.getByRole('button', { name: "+1 hour on the account's clock" }).click()
-    await see(page, '10:00:00')
-    const table = viewOf(page).getByRole('table').filter({ hasText: 'Figure' })
-    expect(await table.count()).toBe(0)
-    await change('PATCH', '/clock', { advance: 'P12D' })
-    await lookAgain(page)
-    const after: OverviewReport = await ask('/overview')
-    await table.getByRole('row', { name: 'Figure 15 January 2026 27 January 2026' }).waitFor()
-    const told = (await table.getByRole('row').allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' '))
-    for (const row of [
-      `Passes DMARC ${before.share?.toFixed(1)} % ${after.share?.toFixed(1)} %`,
-      `Messages of 30 days ${before.messages?.toLocaleString('en')} ${after.messages?.toLocaleString('en')}`,
-      `Domains with quarantine ${before.policies.quarantine} ${after.policies.quarantine}`,
-    ])
-      expect(told.join('\n')).toContain(row)
-    // The next refresh is compared with the same beginning.
-    await page.getByRole('button', { name: "+1 day on the account's clock" }).click()
-    await table.getByRole('row', { name: 'Figure 15 January 2026 28 January 2026' }).waitFor()
-    await press(viewOf(page), 'Close')
-    await table.waitFor({ state: 'detached' })
-    await change('POST', '/reset', {})
-    await lookAgain(page)
-    await page.getByRole('heading', { name: 'Refresh of 15 January 2026' }).waitFor()
-    expect(await table.count()).toBe(0)
-  })
-
   it('says what to do where there are no domains, what is awaited, and why it cannot load', async () => {
     const { page, change } = await visit('overview')
     await page.getByRole('heading', { name: 'No figures yet' }).waitFor()
@@ -102,16 +73,5 @@ describe('the overview', () => {
     await warns(page, 'The store is away.')
     await page.unrouteAll({ behavior: 'ignoreErrors' })
     await page.getByRole('slider', { name: 'DMARC of all domains' }).waitFor()
-  })
-
-  it('is one page of paper, black on white, without what only a screen needs', async () => {
-    const { page } = await visit('overview', { fixture: 'agency', colorScheme: 'dark', ...WIDE })
-    await see(page, /^The worst 20 of [\d,]+ are listed\.$/)
-    const pdf = (await page.pdf({ format: 'A4' })).toString('latin1')
-    expect(pdf.match(/\/Type\s*\/Page[^s]/g)).toHaveLength(1)
-    await page.emulateMedia({ media: 'print', colorScheme: 'dark' })
-    for (const role of ['banner', 'button'] as const) expect(await page.getByRole(role).count(), role).toBe(0)
-    const color = await page.evaluate(`getComputedStyle(document.querySelector('main td')).color`)
-    expect(color).toBe('rgb(0, 0, 0)')
   })
 })

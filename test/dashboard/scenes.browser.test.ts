@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { openDashboard, shareService, type Visit, WIDE } from './dashboard-page.ts'
+import { openDashboard, placeOf, shareService, type Visit, WIDE } from './dashboard-page.ts'
 import { press, see } from './user.ts'
 
 const { service, visit } = shareService()
@@ -45,6 +45,9 @@ async function begin(page: Page, title = 'A quiet day'): Promise<void> {
 /** Everything that a scene can change. */
 const everything = ({ ask }: Visit) =>
   Promise.all(['/state', '/faults', '/quotas', '/snapshots'].map((path) => ask(path)))
+
+const snapshotsOf = async ({ ask }: Visit) =>
+  (await ask('/snapshots')).snapshots.map(({ name }: { name: string }) => name)
 
 const isPinned = async ({ ask }: Visit) => JSON.stringify(await ask('/domains')).includes('"dmarc":12.5')
 
@@ -98,11 +101,62 @@ describe('a story', () => {
     await see(story(page), /Refused, which the scene does not expect: \d{3} domain_delete_failed/)
     await page.close()
 
+    // A snapshot of the user is none of a story, whatever its name is.
+    await visited.change('POST', '/snapshots', { name: 'scene-1' })
     const other = await openDashboard(service(), `${account}/overview`, WIDE)
     await press(other, 'Restore the state before the story')
     await press(other.getByRole('dialog').last(), 'Restore')
     await other.getByText('Restore the state before the story').waitFor({ state: 'detached' })
     expect(await ask('/state')).toEqual(before)
-    expect((await ask('/snapshots')).count).toBe(0)
+    expect(await snapshotsOf(visited)).toEqual(['scene-1'])
+  })
+
+  it('is kept as it is after a story whose page was closed, without the snapshot of the story alone', async () => {
+    const visited = await visit('scenes', { fixture: FIXTURE, ...WIDE })
+    const { page, account, change } = visited
+    await change('POST', '/snapshots', { name: 'scene-1' })
+    await begin(page)
+    await press(story(page), 'Next')
+    await told(page, 'A bad day')
+    await page.close()
+    const other = await openDashboard(service(), `${account}/overview`, WIDE)
+    await press(other, 'Keep the present state')
+    await press(other.getByRole('dialog').last(), 'Keep')
+    await other.getByText('Keep the present state').waitFor({ state: 'detached' })
+    expect(await snapshotsOf(visited)).toEqual(['scene-1'])
+    expect(await isPinned(visited)).toBe(true)
+  })
+
+  it('is presented in large type without the header, by the same bar and by the keys of a clicker', async () => {
+    const visited = await visit('scenes', { fixture: FIXTURE, ...WIDE })
+    const { page, account } = visited
+    const header = page.getByRole('banner')
+    const size = () => page.evaluate<number>('parseFloat(getComputedStyle(document.documentElement).fontSize)')
+    const usual = await size()
+    await page.goto(page.url().replace(/\/scenes$/, '/scenes/1?present=yes'))
+    await told(page, 'A quiet day')
+    expect(await size()).toBeGreaterThan(1.2 * usual)
+    expect(await header.count()).toBe(0)
+    for (const [key, title] of [
+      ['PageDown', 'A bad day'],
+      ['n', 'No removal'],
+      ['PageUp', 'A bad day'],
+    ] as const) {
+      await page.keyboard.press(key)
+      await told(page, title)
+    }
+    expect(placeOf(page)).toBe(`${account}/domains/shop.example?scene=2&present=yes`)
+    await page.reload()
+    await told(page, 'A bad day')
+    expect(await header.count()).toBe(0)
+    await page.keyboard.press('Escape')
+    await header.waitFor()
+    expect(await size()).toBe(usual)
+    await page.keyboard.press('p')
+    await header.waitFor({ state: 'detached' })
+    await press(story(page), 'Stop presenting')
+    await header.waitFor()
+    await press(story(page), 'End the story')
+    await story(page).waitFor({ state: 'detached' })
   })
 })

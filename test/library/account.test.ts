@@ -57,17 +57,6 @@ const VERBS: readonly Row[] = [
   ['delete', (account) => account.delete(), undefined, [status, 401]],
   ['explain', (account, { request }) => account.explain(request), { status: 200, operation: 'addDomains' }],
   ['coverage', (account) => account.coverage(), { summary: { operations: { seen: 1, total: 8 } } }],
-  [
-    'compare with an account, its id, a snapshot and the past',
-    async (account, { understudy, request }) => {
-      const other = await understudy.createAccount({ like: account.id })
-      await account.snapshots.take('now')
-      const ways = [other, other.id, { before: request }, { snapshot: 'now' }]
-      const reports = await Promise.all(ways.map((way) => account.compare(way, { limit: 1 })))
-      return reports.map(({ holds }) => holds.domains?.only_in_one?.count)
-    },
-    [1, 1, 1, 0],
-  ],
   ['overview', async (account) => (await account.overview()).days.length, 90],
   ['overview of some days', async (account) => (await account.overview({ days: 7 })).days.length, 7],
   [

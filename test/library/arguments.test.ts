@@ -24,7 +24,6 @@ const VERBS: Readonly<Record<string, readonly unknown[]>> = {
   'account.export': [{ before: 'id' }],
   'account.rewind': ['id'],
   'account.explain': ['id'],
-  'account.compare': [{ snapshot: 'x' }, { limit: 1 }],
   'account.overview': [{ days: 1 }],
   'account.listDailyRecords': [{ from: DAY, to: DAY, domain: ['a.example'] }],
   'account.events': [{ signal: undefined }],

@@ -50,8 +50,6 @@ describe('Under run, vary and explore, the stand-in of the tests', () => {
     expect(await service.account.read()).toMatchObject({ ...options, domains: 0 })
     await get(account, '/domains')
     expect(await server.verdict()).toMatchObject({ passed: true, requests: 1 })
-    const twin = await service.createAccount({ like: 'default' })
-    expect(await twin.read()).toMatchObject({ seed: 3, fixture: 'demo', now: options.now })
     // The faults of a plan are for every account.
     for (const each of [account, service.account]) expect((await get(each, '/dmarc')).status).toBe(500)
     expect(() => service.contract).toThrow('The contract is not known here, because')

@@ -18,7 +18,7 @@ afterAll(async () => {
 describe('the tools', () => {
   /** What the dashboard or a program needs, and an assistant does not. */
   const NO_TOOLS = [
-    ...['getDashboard', 'getHealth', 'getReadiness', 'getVersion', 'getDocument', 'listScenes', 'getOverview'],
+    ...['getDashboard', 'getHealth', 'getReadiness', 'getDocument', 'listScenes', 'getOverview'],
     ...['getGroupOverview', 'streamEvents', 'streamAllEvents'],
     // list_coverage_gaps reads them in pages.
     ...['getCoverage', 'getOverallCoverage'],

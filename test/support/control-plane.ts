@@ -56,9 +56,10 @@ function departuresOf(method: string, path: string, { status, headers, body }: R
   const operation = controlOperationAt(method, path)
   if (headers['cache-control'] !== 'no-store') return ['An answer may be kept by nobody.']
   if (operation === undefined) return method === 'HEAD' ? [] : controlApi.checkFailure(body)
+  if (status >= 400) return method === 'HEAD' ? [] : controlApi.checkFailure(body)
   const response = operation.responses.get(status)
   if (response === undefined) return [`${operation.id} documents no ${status}`]
-  const type = response.schema['type'] === undefined || status >= 400 ? [] : headers['content-type']
+  const type = response.schema['type'] === undefined ? [] : headers['content-type']
   return [
     ...(type === undefined ? ['The answer has no type.'] : []),
     ...response.checkHeaders(headers),

@@ -51,7 +51,7 @@ export function Header() {
       <div class="bar-tabs">
         <Tabs />
         {PLAYS_SERVICE && (
-          <div class="clock-place no-print">
+          <div class="clock-place">
             <ClockLine />
           </div>
         )}
@@ -64,7 +64,7 @@ function AccountPicker() {
   const chosen = chosenAccount.value
   const count = accounts.data.value?.count ?? 0
   return (
-    <div id="account-picker" class="no-print">
+    <div id="account-picker">
       <span id="account-count" class="soft">
         {count > 1 ? formatCount(count, 'account') : ''}
       </span>

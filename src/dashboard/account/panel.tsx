@@ -4,22 +4,20 @@ import { call } from '../client.ts'
 import { Button, Copyable } from '../controls/button.tsx'
 import { confirmed, showSecret } from '../controls/dialog.tsx'
 import { Form, Options, Select, TextField, textOf } from '../controls/form.tsx'
-import { Link } from '../controls/link.tsx'
 import { Loaded, Waiting } from '../controls/loaded.tsx'
 import { Badge, Card, Meter, Pairs } from '../controls/marks.tsx'
 import { showFailure } from '../controls/notices.tsx'
+import { curlOf } from '../curl.ts'
 import { BASE_URL, FACTS } from '../facts.ts'
 import { formatInstant, formatNumber } from '../formatting.ts'
 import { createResource, refreshShown } from '../resource.ts'
 import type { Account, Key, Quota, Quotas } from '../responses.ts'
-import { curlOf } from '../service-calls.tsx'
 
 export const quotas = createResource({
   load: (account) => call('getQuotas', { parameters: { account } }),
   tabs: ['account', 'time'],
   afterRequests: 400,
-  // The version of the account does not cover its counters.
-  polled: 'always',
+  polled: true,
 })
 
 export function AccountPanel() {
@@ -95,11 +93,6 @@ function About({ account: { id, plan, seed, fixture, created_at } }: { account: 
       </label>
       <p class="soft">
         The plan decides whether the account may use the API: the service refuses the keys of a plan that is too low.
-      </p>
-      <p>
-        <Link class="touch" to={{ tab: 'compare', parameters: {} }}>
-          Compare with another account, or with an earlier state…
-        </Link>
       </p>
       <Pairs
         entries={[

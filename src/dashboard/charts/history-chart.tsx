@@ -41,7 +41,7 @@ export function HistoryChart({ label, unit = 'Messages of 30 days', marks = [], 
   }
   function onPointer({ clientX, currentTarget }: PointerEvent & { currentTarget: Element }): void {
     const { left, width: shown } = currentTarget.getBoundingClientRect()
-    // In print or zoom, the drawing has another size.
+    // In zoom, the drawing has another size.
     const x = ((clientX - left) / Math.max(shown, 1)) * plot.width
     setChosen(nearestIndex(x, plot.left, plot.right, dates.length))
   }
@@ -156,7 +156,7 @@ function FiguresTable({ label, unit, history }: { label: string; unit: string; h
   const [open, setOpen] = useState(false)
   const { dates, messages, shares } = history
   return (
-    <details class="chart-table no-print" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+    <details class="chart-table" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>The figures as a table</summary>
       {open && (
         <table aria-label={label}>
@@ -192,8 +192,6 @@ function FiguresTable({ label, unit, history }: { label: string; unit: string; h
 
 /** The font size for which the chart is designed, in pixels. */
 const USUAL_LETTER = 14
-/** The width of the chart on paper, in the same unit. The real width is unknown when the chart is drawn. */
-const PAPER = 1000
 
 /** An element and its width, in pixels at the usual font size. So the letters of the chart grow with the font. */
 function useWidth() {
@@ -202,20 +200,14 @@ function useWidth() {
   useLayoutEffect(() => {
     const node = place.current
     if (node === null) return
-    const paper = matchMedia('print')
     const measure = () => {
-      if (paper.matches) return setWidth(PAPER)
       const letter = Number.parseFloat(getComputedStyle(document.documentElement).fontSize) / USUAL_LETTER
       setWidth(Math.max(240, Math.round(node.clientWidth / (letter || 1))))
     }
     measure()
     const observer = new ResizeObserver(measure)
     observer.observe(node)
-    paper.addEventListener('change', measure)
-    return () => {
-      observer.disconnect()
-      paper.removeEventListener('change', measure)
-    }
+    return () => observer.disconnect()
   }, [])
   return [place, width] as const
 }

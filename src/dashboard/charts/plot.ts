@@ -1,7 +1,7 @@
 import { roundToTenth } from '../formatting.ts'
 
 /** Maps the numbers `from`–`to` to the range `low`–`high`. If `from` equals `to`, the result is `low`. */
-export function scaleLinear(
+function scaleLinear(
   [from, to]: readonly [number, number],
   [low, high]: readonly [number, number],
 ): (value: number) => number {
@@ -55,14 +55,14 @@ export function nearestIndex(place: number, first: number, last: number, count: 
 export type Point = readonly [x: number, y: number] | null
 
 /** The `d` of a line through the points. A point between two gaps has length 0, and a round cap makes it visible. */
-export function linePath(points: readonly Point[]): string {
+function linePath(points: readonly Point[]): string {
   return runsOf(points)
     .map((run) => `M${run.map(write).join('L')}${run.length === 1 ? 'h0' : ''}`)
     .join('')
 }
 
 /** The `d` of the area between the points and the height `ground`. */
-export function areaPath(points: readonly Point[], ground: number): string {
+function areaPath(points: readonly Point[], ground: number): string {
   return runsOf(points)
     .map((run) => {
       const [first, last] = [run[0], run.at(-1)]

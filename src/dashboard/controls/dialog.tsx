@@ -134,7 +134,7 @@ export function SheetParts({ title, beside, onClose, children }: Omit<SheetProps
       <div class="bar-top">
         <h2>{title}</h2>
         {beside}
-        <button type="button" class="no-print" onClick={onClose}>
+        <button type="button" onClick={onClose}>
           Close
         </button>
       </div>

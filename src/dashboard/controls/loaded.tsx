@@ -1,4 +1,3 @@
-import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { connection } from '../exchanges.ts'
@@ -62,9 +61,6 @@ function TryAgain({ of: resource }: { of: Resource<unknown> }) {
   return <Button words="Try again" small work={() => resource.refresh().catch(() => undefined)} />
 }
 
-/** How many answers the shown views wait for. */
-export const awaitedAnswers = signal(0)
-
 /**
  * The answer of a call. It is asked again when one of the values in `of` changes, and forgotten when the first one
  * changes, which says what the answer is about. Without `load`, nothing is asked.
@@ -79,13 +75,10 @@ export function useAnswer<Data>(
     const leaving = new AbortController()
     const { signal } = leaving
     if (load === undefined) return undefined
-    awaitedAnswers.value++
-    load(signal)
-      .then(
-        (data) => signal.aborted || setAnswer({ subject, data }),
-        (failure) => signal.aborted || setAnswer({ subject, failure }),
-      )
-      .finally(() => awaitedAnswers.value--)
+    load(signal).then(
+      (data) => signal.aborted || setAnswer({ subject, data }),
+      (failure) => signal.aborted || setAnswer({ subject, failure }),
+    )
     return () => leaving.abort()
   }, of)
   return answer.subject === subject ? answer : {}

@@ -1,6 +1,5 @@
 import type { ComponentChildren, RefObject, TargetedEvent } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { rowAfterKey, scrollToShow, type View, windowOf } from './row-window.ts'
 
 /** The least height of a row in pixels, because its buttons must be easy to touch. */
 const LEAST = 40
@@ -10,6 +9,17 @@ const LINE = 2.8
 const NEXT_LEAST = 28
 const NEXT_LINE = 2.1
 
+/** How many rows are rendered beyond each edge, so that scrolling shows no gap before the next render. */
+const MARGIN = 8
+
+/** The state of a partly visible list with rows of equal height. Lengths are in pixels. */
+interface View {
+  top: number
+  height: number
+  row: number
+  count: number
+}
+
 /** A list with rows of equal height that renders only visible rows. The style sets `--lines` for rows with two lines. */
 export function useRows(place: RefObject<HTMLElement | null>, count: number) {
   const { height, row } = useRowSizes(place)
@@ -18,9 +28,6 @@ export function useRows(place: RefObject<HTMLElement | null>, count: number) {
   const { first, end } = windowOf(view)
   return {
     row,
-    /** The visible rows: from `first` to `end`, exclusive. */
-    first,
-    end,
     /** The rows to render. The focused row stays rendered when it is scrolled away, so that the focus is not lost. */
     indexesWith(active: number): number[] {
       const indexes = Array.from({ length: end - first }, (_, index) => first + index)
@@ -133,4 +140,29 @@ export function LongList<Item>({ id, label, items, keyOf, attributesOf, children
       </ul>
     </div>
   )
+}
+
+/** The rows to render: from `first` to `end`, exclusive. */
+function windowOf({ top, height, row, count }: View): { first: number; end: number } {
+  const reached = Math.max(0, Math.min(top, count * row - height))
+  const first = Math.max(0, Math.floor(reached / row) - MARGIN)
+  return { first, end: Math.min(count, Math.ceil((reached + height) / row) + MARGIN) }
+}
+
+/** The scroll position at which a row is completely visible, with the least movement. */
+function scrollToShow(index: number, { top, height, row, count }: View): number {
+  const wanted = Math.max((index + 1) * row - height, Math.min(top, index * row))
+  return Math.max(0, Math.min(wanted, count * row - height))
+}
+
+/** The row that a key selects; `undefined` for other keys, and if there is no row. */
+function rowAfterKey(key: string, index: number, { height, row, count }: View): number | undefined {
+  const page = Math.max(1, Math.floor(height / row) - 1)
+  const steps: Readonly<Record<string, number>> = {
+    ...{ ArrowDown: 1, PageDown: page, End: count },
+    ...{ ArrowUp: -1, PageUp: -page, Home: -count },
+  }
+  const step = steps[key]
+  if (step === undefined || count === 0) return undefined
+  return Math.max(0, Math.min(count - 1, index + step))
 }

@@ -118,7 +118,6 @@ function Gaps({ coverage }: { coverage: Coverage }) {
         <span class="grow soft">{formatShown(shown.length, gaps.length, 'gap')}</span>
         <SearchField
           id="gap-filter"
-          class="no-print"
           label="Filter gaps"
           placeholder="Filter, such as: response createDomainGroup 409"
           text={filter}

@@ -9,7 +9,7 @@ import { FACTS } from '../facts.ts'
 import { formatCount, formatDeed } from '../formatting.ts'
 import { addWords, Refused } from '../refusals.ts'
 import type { MonitoredDomain } from '../responses.ts'
-import { callService, ServiceWay } from '../service-calls.tsx'
+import { changeAsService } from '../service-change.ts'
 import { monitored, refreshAfterChange, reloadDomain } from './monitored.ts'
 import { divideNames, placeIn, readNames, type TypedName } from './name-list.ts'
 import { type DomainChange, PIN_FIELDS, readChange, valueToday } from './pin.ts'
@@ -25,7 +25,7 @@ export async function addDomains(): Promise<void> {
       const names = readNames(text.peek())
       if (names.length === 0) throw new Error('Write at least one domain.')
       const parts = divideNames(names, limit, nameOf)
-      return sendParts('addDomains', account, parts, nameOf, (error, count, part) => {
+      return sendParts('addMonitoredDomains', account, parts, nameOf, (error, count, part) => {
         if (count === 0) return withLines(error, part)
         // Added names must not be sent again, because the service would refuse them.
         const rest = names.slice(count).map(({ name }, index) => ({ name, line: index + 1 }))
@@ -42,7 +42,7 @@ export async function addDomains(): Promise<void> {
  * `count` names.
  */
 async function sendParts<Item>(
-  operation: string,
+  operation: 'addMonitoredDomains' | 'removeMonitoredDomains',
   account: string,
   parts: readonly Item[][],
   nameOf: (item: Item) => string,
@@ -51,7 +51,7 @@ async function sendParts<Item>(
   let count = 0
   for (const part of parts) {
     try {
-      await callService(operation, { body: { domains: part.map(nameOf) }, account })
+      await changeAsService(operation, { body: { domains: part.map(nameOf) }, account })
     } catch (error) {
       const explained = explain(error, count, part)
       if (count > 0) await refreshAfterChange()
@@ -83,7 +83,6 @@ function Fields({ text, limit }: { text: Signal<string>; limit: number | null })
       <p class="soft" role="status">
         {describeNames(names, divideNames(names, limit, nameOf).length, limit)}
       </p>
-      <ServiceWay />
     </>
   )
 }
@@ -139,7 +138,7 @@ export async function removeDomains(domains: readonly MonitoredDomain[]): Promis
       const parts = divideNames(removable, limitOf('deleteDomains'), ({ domain }) => domain)
       const explain = (error: unknown, count: number) =>
         count === 0 ? error : addWords(error, ` ${formatDeed(count, 'domain', 'removed')}`)
-      return sendParts('deleteDomains', account, parts, ({ domain }) => domain, explain)
+      return sendParts('removeMonitoredDomains', account, parts, ({ domain }) => domain, explain)
     },
     note: (count) => formatDeed(count, 'domain', 'removed'),
   })
@@ -163,7 +162,6 @@ function Question({ domains, used }: { domains: readonly MonitoredDomain[]; used
           {used.length < domains.length && <Checkbox name="leave" words="Leave out what is in use" />}
         </>
       )}
-      <ServiceWay />
     </>
   )
 }

@@ -3,15 +3,12 @@ import { groups, groupsByDomain, readAll, summary } from '../account-data.ts'
 import { chosenAccount, createParameter, go } from '../address.ts'
 import { call, type Query } from '../client.ts'
 import { FACTS } from '../facts.ts'
-import { Refused } from '../refusals.ts'
 import { createResource } from '../resource.ts'
-import type { MonitoredDomain } from '../responses.ts'
+import type { DmarcRecord, MonitoredDomain } from '../responses.ts'
 import { COLUMN_NAMES, type Column, filterDomains, type Order, sortDomains } from './selection.ts'
 
 /** How many domains the first page has, so that the first rows of a long list come as soon as those of a short one. */
 const FIRST_ROWS = 100
-/** How often the load restarts because another client removed the domain after which a page begins. */
-const ATTEMPTS = 4
 /**
  * The time per domain, in milliseconds, for which a loaded list is not loaded again. `changed` applies if the number of
  * domains or the day has changed, and `unchanged` if not. 1,000 domains are half a megabyte.
@@ -41,15 +38,9 @@ async function loadDomains(account: string): Promise<readonly MonitoredDomain[]>
   const mark = readMark()
   if (monitored.data.peek() === undefined) progress.value = undefined
   try {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        const all = await loadPages(account)
-        if (account === chosenAccount.peek()) progress.value = undefined
-        return all
-      } catch (error) {
-        if (!(error instanceof Refused && error.code === 'invalid_value') || attempt === ATTEMPTS) throw error
-      }
-    }
+    const all = await loadPages(account)
+    if (account === chosenAccount.peek()) progress.value = undefined
+    return all
   } finally {
     loaded = mark
     grow()
@@ -164,6 +155,11 @@ export function refreshDate(now: string): string {
 
 export function dayBefore(day: string, days: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) - days * 86_400_000).toISOString().slice(0, 10)
+}
+
+/** The share of a record; null without mail. */
+export function shareOf({ dmarc, count }: DmarcRecord): number | null {
+  return count === 0 ? null : dmarc
 }
 
 export function openDomain(domain: string): void {

@@ -35,7 +35,7 @@ export function DomainsPanel() {
 
 function Tools() {
   return (
-    <div class="row domain-tools no-print">
+    <div class="row domain-tools">
       <SearchField id="domain-filter" label="Search domains" text={filter.search} />
       <Select
         id="domain-policy"

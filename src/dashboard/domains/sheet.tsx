@@ -13,10 +13,8 @@ import { formatCount, formatInstant, formatShare } from '../formatting.ts'
 import type { DataOf, MonitoredDomain } from '../responses.ts'
 import { changeDomain, removeDomains, removePins } from './change.tsx'
 import { Events } from './events.tsx'
-import { closeDomain, dayBefore, monitored, progress, refreshDate } from './monitored.ts'
-import { lastRecordText, layOut } from './record-text.ts'
+import { closeDomain, dayBefore, monitored, progress, refreshDate, shareOf } from './monitored.ts'
 import { IN_USE, Policy } from './table.tsx'
-import { shareOf } from './trends.ts'
 
 const HISTORY_DAYS = 90
 
@@ -47,7 +45,7 @@ function Content({ domain }: { domain: MonitoredDomain }) {
   const pins = Object.entries(pinned)
   return (
     <>
-      <div class="row no-print">
+      <div class="row">
         <Button words="Change…" kind="primary" work={() => changeDomain(domain)} />
         {pins.length > 0 && <Button words="Remove the fixed values" work={() => removePins(domain)} />}
         <Button words="Remove…" kind="danger" work={remove} />
@@ -245,4 +243,20 @@ function useHistory({ domain, record }: MonitoredDomain) {
   }
   const of = JSON.stringify([account, domain])
   return useAnswer([of, to, JSON.stringify(record)], to === undefined ? undefined : (signal) => load(signal, to))
+}
+
+/**
+ * The text of the last record in an answer with daily records of one domain. Each day has at most one record. Parsing
+ * would turn a number such as 100.0 into 100.
+ */
+function lastRecordText(answer: string): string | undefined {
+  const start = answer.lastIndexOf('"records":[')
+  const text = answer.slice(start + '"records":['.length, answer.lastIndexOf(']}]'))
+  return start >= 0 && text.startsWith('{') ? text : undefined
+}
+
+/** Formats a flat JSON object with one field per line, and keeps the text of its values. */
+function layOut(text: string): string {
+  const fields = text.match(/"(?:[^"\\]|\\.)*":(?:"(?:[^"\\]|\\.)*"|[^,}]+)/g) ?? []
+  return `{\n${fields.map((field) => `  ${field.replace(/":/, '": ')}`).join(',\n')}\n}`
 }

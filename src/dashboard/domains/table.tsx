@@ -3,10 +3,9 @@
 // biome-ignore-all lint/a11y/useSemanticElements: a table with a few of its rows, each at a place of its own, is no layout of <table>.
 
 import { signal } from '@preact/signals'
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { groupsByDomain, summary } from '../account-data.ts'
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { groupsByDomain } from '../account-data.ts'
 import { subject } from '../address.ts'
-import { Sparkline } from '../charts/sparkline.tsx'
 import { Amount } from '../controls/amount.tsx'
 import { Checkbox, NameBox } from '../controls/form.tsx'
 import { Link } from '../controls/link.tsx'
@@ -14,9 +13,8 @@ import { useRows } from '../controls/long-list.tsx'
 import { Badge, type Tone } from '../controls/marks.tsx'
 import { formatShare, NO_REPORTS } from '../formatting.ts'
 import type { MonitoredDomain } from '../responses.ts'
-import { openDomain, order, refreshDate, sortBy } from './monitored.ts'
+import { openDomain, order, sortBy } from './monitored.ts'
 import { type Column, NO_RECORD, policyOf } from './selection.ts'
-import { showTrends, TREND_DAYS, trendOf } from './trends.ts'
 
 interface SortingColumn {
   by: Column
@@ -42,8 +40,6 @@ export const COLUMNS: readonly SortingColumn[] = [
   { by: 'features', title: 'In use', numeric: true, class: 'late', about: IN_USE },
   { by: 'groups', title: 'Groups', numeric: true, class: 'late' },
 ]
-/** The column after the trend. */
-const TREND_BEFORE: Column = 'features'
 export const selected = signal<ReadonlySet<string>>(new Set())
 
 /** The domains as a table with rows of equal height. Only visible rows are rendered. */
@@ -52,12 +48,6 @@ export function DomainTable({ domains }: { domains: readonly MonitoredDomain[] }
   const rows = useRows(place, domains.length)
   const [active, setActive] = useActive(domains)
   const focus = useFocus(place, active)
-  const seen = domains.slice(rows.first, rows.end)
-  const now = summary.data.value?.account.now
-  const day = now === undefined ? undefined : refreshDate(now)
-  useEffect(() => {
-    if (day !== undefined) showTrends(seen, day)
-  }, [seen[0], seen.length, domains, day])
 
   function onKeyDown(event: KeyboardEvent): void {
     const { target } = event
@@ -118,14 +108,9 @@ function TableHead({ domains }: { domains: readonly MonitoredDomain[] }) {
             }}
           />
         </span>
-        {COLUMNS.map((column) => [
-          column.by === TREND_BEFORE && (
-            <span role="columnheader" key="trend" class="trend" title={`DMARC of the last ${TREND_DAYS} days`}>
-              Trend
-            </span>
-          ),
-          <SortingHeader key={column.by} {...column} />,
-        ])}
+        {COLUMNS.map((column) => (
+          <SortingHeader key={column.by} {...column} />
+        ))}
       </div>
     </div>
   )
@@ -253,9 +238,6 @@ function Row({ domain, index, row, isActive, onFocus }: RowProps) {
           <Amount count={record.count} />
         )}
       </span>
-      <span role="cell" class="trend">
-        <Trend domain={domain} />
-      </span>
       <span role="cell" class="late features truncate" title={features.join(', ')}>
         {features.map((feature) => (
           <Badge key={feature} tone="warn">
@@ -291,14 +273,4 @@ export function Policy({ domain }: { domain: MonitoredDomain }) {
 
 function shareIn({ record }: MonitoredDomain, field: 'dmarc' | 'dkim' | 'spf'): string {
   return record === null || record.count === 0 ? '–' : formatShare(record[field])
-}
-
-function Trend({ domain }: { domain: MonitoredDomain }) {
-  const values = domain.reports === 'none' ? undefined : trendOf(domain)
-  if (values === undefined) return null
-  const known = values.filter((value) => value !== null)
-  const [oldest, newest] = [known[0], known.at(-1)]
-  if (oldest === undefined || newest === undefined) return <span class="soft">no mail</span>
-  const label = `DMARC from ${formatShare(oldest)} to ${formatShare(newest)} in ${TREND_DAYS} days`
-  return <Sparkline values={values} label={label} />
 }

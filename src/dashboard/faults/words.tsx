@@ -1,9 +1,9 @@
 import { chosenAccount, ROOT } from '../address.ts'
 import { Copyable } from '../controls/button.tsx'
+import { quoteWord } from '../curl.ts'
 import { FACTS } from '../facts.ts'
 import { formatCount, formatJson, formatNumber } from '../formatting.ts'
 import type { FaultRule, KindFacts } from '../responses.ts'
-import { quoteWord } from '../service-calls.tsx'
 import { readToken } from '../token.tsx'
 import { familyOf } from './draft.ts'
 

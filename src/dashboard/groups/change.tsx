@@ -12,7 +12,7 @@ import { monitored } from '../domains/monitored.ts'
 import { formatCount, formatDeed } from '../formatting.ts'
 import { Refused } from '../refusals.ts'
 import type { Group, MonitoredDomain } from '../responses.ts'
-import { callService, type ServiceRequest, ServiceWay } from '../service-calls.tsx'
+import { changeAsService } from '../service-change.ts'
 
 /** Asks for a name and members, and creates the group by the rules of the service. */
 export function createGroup(): Promise<boolean> {
@@ -26,7 +26,7 @@ export function createGroup(): Promise<boolean> {
   return askForChange('New group', content, 'Create', async (change, fields) => {
     const domains = [...chosen.peek()]
     const body = { name: textOf(fields, 'name'), ...(domains.length > 0 && { domains }) }
-    await change('createDomainGroup', { body })
+    await change('createGroup', { body })
     return 'The group was created.'
   })
 }
@@ -35,7 +35,7 @@ export function renameGroup({ id, name }: Group): Promise<boolean> {
   return askForChange('Rename the group', <NameField name={name} />, 'Rename', async (change, fields) => {
     const next = textOf(fields, 'name')
     if (next === name) return 'The name is the same as before.'
-    await change('updateDomainGroup', { query: { id }, body: { name: next } })
+    await change('updateGroup', { group: id, body: { name: next } })
     return 'The group was renamed.'
   })
 }
@@ -46,7 +46,7 @@ export function addMembers({ id, domains }: Group): Promise<boolean> {
   return askForChange('Add members', content, 'Add', async (change) => {
     const names = [...chosen.peek()]
     if (names.length === 0) throw new Error('Choose at least one domain.')
-    await change('updateDomainGroup', { query: { id }, body: { add_domains: names } })
+    await change('updateGroup', { group: id, body: { add_domains: names } })
     return formatDeed(names.length, 'member', 'added')
   })
 }
@@ -61,7 +61,7 @@ export function removeMembers({ id }: Group, members: readonly string[]): Promis
     </>
   )
   return askForChange(title, content, 'Remove', async (change) => {
-    await change('updateDomainGroup', { query: { id }, body: { remove_domains: members } })
+    await change('updateGroup', { group: id, body: { remove_domains: members } })
     return formatDeed(members.length, 'member', 'removed')
   })
 }
@@ -76,16 +76,19 @@ export function deleteGroup({ id, name, domains }: Group): Promise<boolean> {
     </p>
   )
   return askForChange('Delete the group?', content, 'Delete', async (change) => {
-    await change('deleteDomainGroup', { query: { id } })
+    await change('deleteGroup', { group: id })
     return 'The group was deleted.'
   })
 }
 
-type Change = (operation: string, request: ServiceRequest) => Promise<void>
+type Change = (
+  operation: 'createGroup' | 'updateGroup' | 'deleteGroup',
+  request: { group?: string; body?: object },
+) => Promise<void>
 
 /**
- * Shows a form that also says which way the change goes. `work` makes the change in the account that is chosen now, and
- * resolves to the note about it. Resolves to false if the user closes the form.
+ * Shows a form. `work` makes the change in the account that is chosen now, and resolves to the note about it. Resolves to
+ * false if the user closes the form.
  */
 async function askForChange(
   title: string,
@@ -94,25 +97,19 @@ async function askForChange(
   work: (change: Change, fields: FormData) => Promise<string>,
 ): Promise<boolean> {
   const account = chosenAccount.peek()
-  const whole = (
-    <>
-      {content}
-      <ServiceWay />
-    </>
-  )
-  const note = await openDialog(title, whole, {
+  const note = await openDialog(title, content, {
     submit,
     danger: submit === 'Remove' || submit === 'Delete',
-    work: (fields) => work((operation, request) => change(operation, { ...request, account }), fields),
+    work: (fields) => work((operation, request) => change(account, operation, request), fields),
     note: (words) => words,
   })
   return note !== undefined
 }
 
 /** Changes a group and reloads the data. A refusal also reloads: another client may have changed the group first. */
-async function change(operation: string, request: ServiceRequest): Promise<void> {
+async function change(account: string, ...[operation, request]: Parameters<Change>): Promise<void> {
   try {
-    await callService(operation, request)
+    await changeAsService(operation, { ...request, account })
   } catch (error) {
     if (error instanceof Refused && error.code === 'not_found') await refresh()
     throw error

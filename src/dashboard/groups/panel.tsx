@@ -36,7 +36,7 @@ export function GroupsPanel() {
   return (
     <ListAndDetail detail={about !== undefined && <GroupDetail key={about} about={about} />}>
       <h2 class="unseen">Groups</h2>
-      <div class="row no-print">
+      <div class="row">
         <SearchField id="group-filter" label="Search groups" text={search} />
         <Button words="New group…" kind="primary" work={create} />
       </div>
@@ -119,7 +119,7 @@ function GroupDetail({ about }: { about: string }) {
 function Content({ group }: { group: Group }) {
   return (
     <>
-      <div class="row no-print">
+      <div class="row">
         <Button words="Add members…" kind="primary" work={() => addMembers(group)} />
         <Button words="Rename…" work={() => renameGroup(group)} />
         <Button
@@ -195,7 +195,7 @@ function Members({ group }: { group: Group }) {
       </div>
       {domains.length === 0 && <p class="empty">The group has no member.</p>}
       {domains.length > 0 && (
-        <div class="row no-print">
+        <div class="row">
           {domains.length >= MANY && <SearchField id="member-filter" label="Search members" text={search} />}
           <Checkbox
             words={search.value.trim() === '' ? 'Select all' : 'Select all that match'}

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { overview } from '../account-data.ts'
-import { chosenAccount, go } from '../address.ts'
+import { go } from '../address.ts'
 import { Amount } from '../controls/amount.tsx'
 import { Button } from '../controls/button.tsx'
 import { Old, Waiting } from '../controls/loaded.tsx'
@@ -8,7 +8,6 @@ import { Card } from '../controls/marks.tsx'
 import { ErrorText } from '../controls/notices.tsx'
 import { formatDay, formatInstant, formatNumber, formatShare, roundToTenth } from '../formatting.ts'
 import type { Overview } from '../responses.ts'
-import { BeforeAndAfter } from './before-and-after.tsx'
 import { AttentionList, History, PolicyMix } from './parts.tsx'
 
 export function OverviewPanel() {
@@ -20,7 +19,6 @@ export function OverviewPanel() {
     <>
       <Old of={overview} says="These figures are not the newest." />
       <Heading data={data} />
-      <BeforeAndAfter now={data} />
       <Tiles data={data} />
       <div class="overview-body">
         <div class="stack">
@@ -47,12 +45,7 @@ function Heading({ data: { refreshed_at, next_refresh_at } }: { data: Overview }
   return (
     <div class="row overview-head">
       <h2>Refresh of {formatDay(refreshed_at.slice(0, 10))}</h2>
-      <span class="print-only">Account {chosenAccount}</span>
       {next_refresh_at !== null && <span class="soft">The next one is at {formatInstant(next_refresh_at)}.</span>}
-      <span class="grow" />
-      <span class="no-print">
-        <Button words="Print" small work={() => print()} />
-      </span>
     </div>
   )
 }

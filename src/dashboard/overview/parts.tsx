@@ -3,8 +3,13 @@ import { Amount } from '../controls/amount.tsx'
 import { Link } from '../controls/link.tsx'
 import { Badge, type Tone } from '../controls/marks.tsx'
 import { formatCount, formatDay, formatInstant, formatNumber, NO_REPORTS } from '../formatting.ts'
-import type { Overview } from '../responses.ts'
-import { nameOfPolicy, POLICIES } from './comparison.ts'
+import type { Overview, PolicyOrMissing } from '../responses.ts'
+
+const POLICIES = ['reject', 'quarantine', 'none', 'missing'] as const satisfies readonly PolicyOrMissing[]
+
+function nameOfPolicy(policy: PolicyOrMissing): string {
+  return policy === 'missing' ? 'no record' : policy
+}
 
 // The parts of an overview, which is that of an account or of a group.
 

@@ -2,8 +2,8 @@ import { Copyable } from '../controls/button.tsx'
 import { Part, Prose } from '../controls/marks.tsx'
 import { formatCount, formatJson, parseJson } from '../formatting.ts'
 import type { Explanation } from '../responses.ts'
+import { targetOf } from './exchange.ts'
 import { type ComparedLine, compareLines } from './line-difference.ts'
-import { targetOf } from './listed-request.ts'
 
 /** How many equal lines are shown beside a difference. */
 const BESIDE = 3

@@ -12,21 +12,21 @@ import { refreshShown } from '../resource.ts'
 import type { Explanation, JournalEntry, RequestProblem } from '../responses.ts'
 import { Changes } from './changes.tsx'
 import { CorrectionView } from './correction.tsx'
-import { targetOf } from './listed-request.ts'
+import { targetOf } from './exchange.ts'
 import { MessageView } from './message.tsx'
 import { NextFault } from './next-fault.tsx'
 
 const WAYS = ['curl', 'vitest', 'pytest'] as const
 
-export function ExplanationView({ explanation, gone }: { explanation: Explanation; gone: boolean }) {
+export function ExplanationView({ explanation }: { explanation: Explanation }) {
   const { summary, assumptions, problems, position, fault, failure, exchange } = explanation
   return (
     <>
       <p class="summary">
         <Prose text={summary} />
       </p>
-      <div class="row no-print">
-        <RewindButton exchange={exchange} gone={gone} />
+      <div class="row">
+        <RewindButton exchange={exchange} />
         <CopyButton
           words="Copy the address"
           text={addressOf(explanation)}
@@ -177,7 +177,7 @@ function Reproduction({ explanation }: { explanation: Explanation }) {
     <Part title="Send it again">
       {reproduction === null ? null : (
         <>
-          <div class="row no-print">
+          <div class="row">
             {WAYS.map((name) => (
               <Button key={name} words={name} aria-pressed={name === way} work={() => setWay(name)} />
             ))}
@@ -193,9 +193,9 @@ function Reproduction({ explanation }: { explanation: Explanation }) {
 /** How many characters of the path and query are in the confirmation. */
 const LONGEST_TARGET = 200
 
-function RewindButton({ exchange, gone }: { exchange: JournalEntry; gone: boolean }) {
+function RewindButton({ exchange }: { exchange: JournalEntry }) {
   const { account } = exchange
-  if (account === null || gone || !isOffered('rewindAccount')) return null
+  if (account === null || !isOffered('rewindAccount')) return null
   return (
     <Button
       words="Rewind to here…"
@@ -206,7 +206,7 @@ function RewindButton({ exchange, gone }: { exchange: JournalEntry; gone: boolea
 }
 
 /** Asks for confirmation, and restores the account to its state just before a request. */
-export async function rewind(account: string, exchange: JournalEntry): Promise<void> {
+async function rewind(account: string, exchange: JournalEntry): Promise<void> {
   const { method, at, request_id } = exchange
   const line = `${method} ${targetOf(exchange).slice(0, LONGEST_TARGET)}`
   const isSure = await confirmed(

@@ -1,14 +1,14 @@
 import { Badge } from '../controls/marks.tsx'
 import type { JournalEntry } from '../responses.ts'
-import type { ListedRequest } from './listed-request.ts'
 
 export function StatusBadge({ status }: Pick<JournalEntry, 'status'>) {
   if (status === null) return <Badge tone="odd">no response</Badge>
   return <Badge tone={status < 400 ? 'good' : status < 500 ? 'warn' : 'bad'}>{status}</Badge>
 }
 
-export function RequestMarks({ request }: { request: ListedRequest }) {
-  const { violates_contract, breach, injected, fault } = request
+export function RequestMarks({ request }: { request: JournalEntry }) {
+  const { violates_contract, violations, injected, fault } = request
+  const effect = fault?.effect ?? undefined
   return (
     <>
       {violates_contract && (
@@ -16,14 +16,14 @@ export function RequestMarks({ request }: { request: ListedRequest }) {
           violates the contract
         </Badge>
       )}
-      {breach && <Badge tone="bad">response violates the contract</Badge>}
+      {violations.some(({ by }) => by !== 'client') && <Badge tone="bad">response violates the contract</Badge>}
       {injected && (
-        <Badge tone="odd" title={fault || 'The response does not show how the service behaves.'}>
+        <Badge tone="odd" title={effect || 'The response does not show how the service behaves.'}>
           injected
         </Badge>
       )}
       {!injected && fault !== null && (
-        <Badge tone="odd" title={fault || undefined}>
+        <Badge tone="odd" title={effect}>
           fault
         </Badge>
       )}

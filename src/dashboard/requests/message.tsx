@@ -71,17 +71,17 @@ function Body({
       <div class="row">
         <p class="soft grow">{notes.filter(Boolean).join('; ')}</p>
         {pretty !== body && (
-          <button type="button" class="small no-print" aria-pressed={asSent} onClick={() => setAsSent(!asSent)}>
+          <button type="button" class="small" aria-pressed={asSent} onClick={() => setAsSent(!asSent)}>
             As sent
           </button>
         )}
-        <span class="no-print">
+        <span>
           <CopyButton text={text} shown={() => place.current} label={`Copy the body of ${title.toLowerCase()}`} />
         </span>
       </div>
       <pre ref={place}>{position === null ? drawn : <MarkedText text={drawn} position={position} />}</pre>
       {isLong && !whole && (
-        <div class="row no-print">
+        <div class="row">
           <Button words={`Show all ${formatNumber(text.length)} characters`} work={() => setWhole(true)} />
         </div>
       )}

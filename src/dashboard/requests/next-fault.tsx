@@ -37,7 +37,7 @@ export function NextFault({ exchange }: { exchange: JournalEntry }) {
   }
 
   return (
-    <details class="card no-print" id="next-fault">
+    <details class="card" id="next-fault">
       <summary>Let the next such request fail…</summary>
       <Form
         submit="Add the rule"

@@ -9,27 +9,37 @@ import { SearchField, Select } from '../controls/form.tsx'
 import { Link } from '../controls/link.tsx'
 import { Badge } from '../controls/marks.tsx'
 import { showNote } from '../controls/notices.tsx'
-import { restartStream } from '../exchanges.ts'
+import { curlOf } from '../curl.ts'
 import { FACTS, PLAYS_SERVICE } from '../facts.ts'
 import { formatCount, formatDay, formatDuration, formatInstant } from '../formatting.ts'
 import { createResource, refreshShown } from '../resource.ts'
-import { curlOf } from '../service-calls.tsx'
-import { dividersIn } from './days.ts'
+import { targetOf } from './exchange.ts'
 import {
   arrivals,
-  forgetSkipped,
   isPaused,
+  type ListedRequest,
   olderBefore,
   pause,
+  reload,
   sayHowMany,
   sayNothingFound,
   shown,
   total,
 } from './list.ts'
-import { type Conditions, type ListedRequest, targetOf } from './listed-request.ts'
 import { RequestMarks, StatusBadge } from './marks.tsx'
 import { isOpen, noteOrdinal, openRequest, RequestDetail } from './request-sheet.tsx'
-import { before, conditions, placeBefore, type Scope, scope, searched, want, wantAll, words } from './selection.ts'
+import {
+  before,
+  type Conditions,
+  conditions,
+  placeBefore,
+  type Scope,
+  scope,
+  searched,
+  want,
+  wantAll,
+  words,
+} from './selection.ts'
 
 /** How many characters of the path and query are in a row. The details show all of it. */
 const LONGEST_TARGET = 300
@@ -72,7 +82,7 @@ const SCOPES: readonly (readonly [Scope, string])[] = [
 
 function RequestToolbar() {
   return (
-    <div class="stack no-print request-tools">
+    <div class="stack request-tools">
       <div class="row">
         <SearchField
           id="request-filter"
@@ -135,10 +145,7 @@ async function clearJournal(): Promise<void> {
   const isSure = await confirmed('Clear the journal?', sayWhatIsLost(count, account), 'Clear the journal')
   if (!isSure) return
   await call('clearRequests', { parameters: { account } })
-  if (account === chosenAccount.peek()) {
-    forgetSkipped()
-    restartStream()
-  }
+  if (account === chosenAccount.peek()) reload()
   await refreshShown()
   showNote(`${formatCount(count, 'request')} left the journal.`)
 }
@@ -250,7 +257,7 @@ function RequestTable() {
         </tbody>
       </table>
       {older !== undefined && (
-        <p class="older no-print">
+        <p class="older">
           <Link to={placeBefore(older)} onGo={() => document.querySelector('.list-side .table')?.scrollTo(0, 0)}>
             Older requests
           </Link>
@@ -258,6 +265,25 @@ function RequestTable() {
       )}
     </div>
   )
+}
+
+/**
+ * The requests above which a list names their day, because the day of the row above is another one, with a key for the
+ * name. The clock of an account may go back, so a day may be there twice.
+ */
+function dividersIn(list: readonly ListedRequest[]): ReadonlyMap<unknown, string> {
+  const dividers = new Map<unknown, string>()
+  const times = new Map<string, number>()
+  let last = ''
+  for (const request of list) {
+    const day = request.at.slice(0, 10)
+    if (day === last) continue
+    last = day
+    const time = (times.get(day) ?? 0) + 1
+    times.set(day, time)
+    dividers.set(request, `${day} ${time}`)
+  }
+  return dividers
 }
 
 function DayRow({ day }: { day: string }) {
@@ -286,12 +312,12 @@ class Row extends Component<RowProps> {
   }
 
   override render({ request, isOfAll, isCurrent }: RowProps) {
-    const { request_id, ordinal, account, at, method, status, code, duration_ms, fresh } = request
+    const { request_id, ordinal, account, at, method, status, code, duration_ms, isFresh } = request
     const target = targetOf(request)
     const open = () => openRequest(request_id, ordinal)
     // The row is a larger target for the pointer. For the keyboard there is a button inside.
     return (
-      <tr class={fresh === true ? 'fresh' : ''} data-ordinal={ordinal} data-request={request_id} onClick={open}>
+      <tr class={isFresh ? 'fresh' : ''} data-ordinal={ordinal} data-request={request_id} onClick={open}>
         <td class="at soft">
           <time dateTime={at} title={formatInstant(at)}>
             {isOfAll && `${formatDay(at.slice(0, 10), 'short')} `}

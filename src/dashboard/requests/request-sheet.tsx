@@ -1,21 +1,19 @@
 import { signal } from '@preact/signals'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { go, subject } from '../address.ts'
 import { call } from '../client.ts'
 import { Detail } from '../controls/detail.tsx'
 import { useAnswer } from '../controls/loaded.tsx'
 import { ErrorText } from '../controls/notices.tsx'
-import { isNotFound } from '../refusals.ts'
 import type { JournalEntry } from '../responses.ts'
+import { targetOf } from './exchange.ts'
 import { ExplanationView } from './explanation.tsx'
 import { shown } from './list.ts'
-import { type ListedRequest, targetOf, toListed } from './listed-request.ts'
 import { RequestMarks, StatusBadge } from './marks.tsx'
 
 const ID = 'request-sheet'
 /** How many characters of the path and query are in the title. The details show all of it. */
 const LONGEST_TITLE = 160
-const MILLISECONDS_BETWEEN_CHECKS = 3_000
 
 /** The request that the user has opened from the list. Another request may have the same id. */
 const picked = signal<{ requestId: string; ordinal: number } | undefined>(undefined)
@@ -31,7 +29,7 @@ export function openRequest(requestId: string, ordinal: number): void {
 }
 
 /** Whether a request of the list is the one whose details are shown. */
-export function isOpen({ request_id, ordinal }: Pick<ListedRequest, 'request_id' | 'ordinal'>): boolean {
+export function isOpen({ request_id, ordinal }: Pick<JournalEntry, 'request_id' | 'ordinal'>): boolean {
   return subject.value === request_id && (ordinalOf(request_id) ?? ordinal) === ordinal
 }
 
@@ -46,7 +44,6 @@ export function RequestDetail({ requestId }: { requestId: string }) {
     call('explainRequest', { parameters: { 'request-id': requestId }, signal }),
   )
   const exchange = explanation?.exchange
-  const gone = useGone(exchange)
   useStepsByKey()
   useEffect(() => document.getElementById(ID)?.scrollTo(0, 0), [requestId])
   const { newer, older } = neighbours()
@@ -68,24 +65,18 @@ export function RequestDetail({ requestId }: { requestId: string }) {
           <div class="row">
             <StatusBadge status={exchange.status} />
             {exchange.code !== null && <code>{exchange.code}</code>}
-            <RequestMarks request={toListed(exchange)} />
+            <RequestMarks request={exchange} />
           </div>
         )}
         {exchange !== undefined && ordinal !== undefined && exchange.ordinal !== ordinal && (
           <p class="refusal warn">A later request has the same id. This is the later one.</p>
-        )}
-        {gone && (
-          <p class="refusal warn" role="status">
-            The journal does not have this request any more: it was cleared, or newer requests have taken its place.
-            What is shown here was kept before. The account cannot be rewound to it.
-          </p>
         )}
         {failure !== undefined && (
           <p class="refusal bad" role="alert">
             <ErrorText error={failure} />
           </p>
         )}
-        {explanation !== undefined && <ExplanationView explanation={explanation} gone={gone} />}
+        {explanation !== undefined && <ExplanationView explanation={explanation} />}
         {explanation === undefined && failure === undefined && <p class="soft">Loading the explanation…</p>}
       </div>
     </Detail>
@@ -103,50 +94,12 @@ function Step({ id, words, to }: { id: string; words: string; to: ReturnType<typ
     <button
       type="button"
       id={id}
-      class="no-print"
       aria-disabled={to === undefined}
       onClick={() => to && openRequest(to.request_id, to.ordinal)}
     >
       {words}
     </button>
   )
-}
-
-/** Whether the journal has removed the exchange since it was loaded. */
-function useGone(exchange: JournalEntry | undefined): boolean {
-  const [gone, setGone] = useState<JournalEntry | undefined>(undefined)
-  useEffect(() => {
-    const leaving = new AbortController()
-    let timer: ReturnType<typeof setTimeout> | undefined
-    async function check(): Promise<void> {
-      if (exchange === undefined) return
-      // The result is unknown while the server does not answer.
-      const kept = await isKept(exchange, leaving.signal).catch(() => undefined)
-      if (leaving.signal.aborted) return
-      if (kept !== undefined) setGone(kept ? undefined : exchange)
-      timer = setTimeout(check, MILLISECONDS_BETWEEN_CHECKS)
-    }
-    void check()
-    return () => {
-      leaving.abort()
-      clearTimeout(timer)
-    }
-  }, [exchange])
-  return exchange !== undefined && gone === exchange
-}
-
-async function isKept({ account, ordinal }: JournalEntry, signal: AbortSignal): Promise<boolean> {
-  const query = { limit: 1, before: ordinal + 1 }
-  try {
-    const { requests } =
-      account === null
-        ? await call('listAllRequests', { query: { ...query, account: 'none' }, signal })
-        : await call('listRequests', { parameters: { account }, query, signal })
-    return requests[0]?.ordinal === ordinal
-  } catch (error) {
-    if (isNotFound(error)) return false
-    throw error
-  }
 }
 
 /** The arrow keys open the next request, unless they have another function. */
@@ -170,7 +123,7 @@ function useStepsByKey(): void {
 }
 
 /** The requests before and after the open one, if the list contains it. */
-function neighbours(): { newer: ListedRequest | undefined; older: ListedRequest | undefined } {
+function neighbours(): { newer: JournalEntry | undefined; older: JournalEntry | undefined } {
   const open = subject.value
   const known = ordinalOf(open)
   const list = shown.value

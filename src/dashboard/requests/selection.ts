@@ -2,7 +2,17 @@ import { batch, computed, effect, signal } from '@preact/signals'
 import { createParameter, keptParameters, type Place } from '../address.ts'
 import { call, type Query } from '../client.ts'
 import { FACTS } from '../facts.ts'
-import { type Conditions, NO_CONDITIONS } from './listed-request.ts'
+
+/** The filter for the server, besides words. */
+export interface Conditions {
+  violation: boolean
+  injected: boolean
+  refused: boolean
+  /** Empty means all operations. */
+  operation: string
+}
+
+const NO_CONDITIONS: Conditions = { violation: false, injected: false, refused: false, operation: '' }
 
 /** The rest in which nothing is typed before the server is asked for the words, in milliseconds. */
 const MILLISECONDS_OF_REST = 250

@@ -1,7 +1,17 @@
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Button } from '../controls/button.tsx'
 import { useKeys } from './keys.ts'
-import { endStory, goTo, lookAgain, moving, present, sceneOf, telling } from './story.ts'
+import {
+  endStory,
+  goTo,
+  lookAgain,
+  moving,
+  presenting,
+  sceneOf,
+  stopPresenting,
+  telling,
+  togglePresentation,
+} from './story.ts'
 import { Outcomes, Paragraphs, StoryTroubles } from './words.tsx'
 
 const KEYS: Readonly<Record<string, () => unknown>> = {
@@ -9,7 +19,13 @@ const KEYS: Readonly<Record<string, () => unknown>> = {
   n: () => moveBy(1),
   ArrowLeft: () => moveBy(-1),
   b: () => moveBy(-1),
-  p: present,
+  p: togglePresentation,
+}
+/** More keys while the story is presented. Clickers press those of pages. */
+const KEYS_OF_PRESENTATION: typeof KEYS = {
+  PageDown: () => moveBy(1),
+  PageUp: () => moveBy(-1),
+  Escape: stopPresenting,
 }
 
 function moveBy(scenes: number): Promise<void> {
@@ -24,20 +40,22 @@ export function StoryBar() {
     place.current?.querySelector<HTMLElement>('.words')?.focus({ preventScroll: true })
     return reserveRoom(place.current)
   }, [])
-  useKeys((key) => KEYS[key])
+  useKeys((key) => KEYS[key] ?? (presenting.peek() ? KEYS_OF_PRESENTATION[key] : undefined))
 
   const told = telling.value
   const scene = sceneOf(told)
   if (told === undefined || scene === undefined) return null
-  const { step, story, end } = told
+  const { step, story, end, outcomes } = told
   const last = step === story.scenes.length - 1
+  // The header of the page has the first heading, and is hidden in a presentation.
+  const Title = presenting.value ? 'h1' : 'h2'
   return (
-    <section id="story" ref={place} class="no-print" aria-label="Story">
+    <section id="story" ref={place} class={presenting.value ? 'presented' : ''} aria-label="Story">
       <div class="words" aria-live="polite" tabIndex={-1}>
         <p class="soft step">{`Scene ${step + 1} of ${story.scenes.length}`}</p>
-        <h2 dir="auto">{scene.title}</h2>
+        <Title dir="auto">{scene.title}</Title>
         <Paragraphs text={scene.text} />
-        <Outcomes told={told} scene={scene} />
+        <Outcomes outcomes={outcomes} />
         <StoryTroubles told={told} />
       </div>
       <progress class="unseen" max={story.scenes.length} value={step + 1} aria-label="Progress of the story" />
@@ -49,7 +67,11 @@ export function StoryBar() {
             {scene.look_at !== undefined && (
               <Button words="Look again" work={() => lookAgain()} title="Opens again what this scene looks at" />
             )}
-            <Button words="Present" work={present} title="In large type: P" />
+            <Button
+              words={presenting.value ? 'Stop presenting' : 'Present'}
+              work={togglePresentation}
+              title={presenting.value ? 'Back to the page: P or Escape' : 'In large type: P'}
+            />
           </>
         )}
         <Button

@@ -14,7 +14,7 @@ export function followScene(): void {
     sheet.replaceSync(
       places.length === 0
         ? ''
-        : `@media not print { ${places.join(', ')} { background: var(--accent-ground); box-shadow: inset 4px 0 0 var(--accent); } }`,
+        : `${places.join(', ')} { background: var(--accent-ground); box-shadow: inset 4px 0 0 var(--accent); }`,
     )
   })
 }

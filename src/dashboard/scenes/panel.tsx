@@ -7,7 +7,7 @@ import { createResource } from '../resource.ts'
 import type { Scene, Story } from '../responses.ts'
 import { useKeys } from './keys.ts'
 import { describeCall } from './scene-calls.ts'
-import { goTo, present, telling } from './story.ts'
+import { goTo, telling, togglePresentation } from './story.ts'
 import { begin } from './unfinished.tsx'
 import { Paragraphs } from './words.tsx'
 
@@ -27,7 +27,7 @@ export function ScenesPanel() {
 
 function StoryOverview({ story }: { story: Story }) {
   const told = telling.value
-  useKeys((key) => (key === 'p' ? present : undefined))
+  useKeys((key) => (key === 'p' && telling.peek() === undefined ? togglePresentation : undefined))
   return (
     <>
       <section class="card stack story-begin" aria-labelledby="story-title">
@@ -37,7 +37,7 @@ function StoryOverview({ story }: { story: Story }) {
         {story.description !== null && <p dir="auto">{story.description}</p>}
         <div class="row">
           {told === undefined && <Button words="Begin the story" kind="primary" work={() => begin(story, 0)} />}
-          <Button words="Present" work={present} title="In large type: P" />
+          {told === undefined && <Button words="Present" work={togglePresentation} title="In large type: P" />}
           <span class="soft">
             {formatCount(story.scenes.length, 'scene')}. Each begins with the account as it is now. At the end, the
             account is set back to this state. Keys: N or → for the next scene, B or ← for the one before, P to present.

@@ -1,8 +1,25 @@
-import { send } from '../client.ts'
+import { call as callControlPlane, send } from '../client.ts'
 import { FACTS } from '../facts.ts'
-import { messageOf, Refused } from '../refusals.ts'
-import type { SceneCall } from '../responses.ts'
-import { callService, type Way } from '../service-calls.tsx'
+import { parseJson } from '../formatting.ts'
+import { isObject, messageOf, Refused, readRefusal, Unreachable } from '../refusals.ts'
+import type { CallId, SceneCall } from '../responses.ts'
+import { changeAsService } from '../service-change.ts'
+
+/** How long the page waits for a response of the service, in milliseconds. A fault rule can delay one for ever. */
+const PATIENCE = 20_000
+
+/** Operations of the service → the equivalent operations of the control plane. */
+const TWINS: Readonly<Record<string, CallId>> = {
+  addDomains: 'addMonitoredDomains',
+  deleteDomains: 'removeMonitoredDomains',
+  createDomainGroup: 'createGroup',
+  updateDomainGroup: 'updateGroup',
+  deleteDomainGroup: 'deleteGroup',
+}
+
+/** Explains why the control plane accepts a call that the service may refuse. */
+const WAY_AROUND =
+  'The key of the account is secret, so it was sent through the control plane, on which neither faults nor quotas act.'
 
 export interface Outcome {
   call: SceneCall
@@ -13,26 +30,33 @@ export interface Outcome {
   requestId: string | null
 }
 
-/** Explains why the control plane accepts a call that the service may refuse. */
-const WAY_AROUND =
-  'The key of the account is secret, so it was sent through the control plane, on which neither faults nor quotas act.'
+/** The answer to a call that has arrived. */
+interface Answer {
+  requestId: string | null
+  refused?: Refused | undefined
+  /** Whether the control plane answered in place of the service. */
+  isTwin?: boolean
+}
 
 /** Sends a call of a scene for an account, and describes the answer. A refusal does not end the story. */
 export async function sendCall(call: SceneCall, account: string): Promise<Outcome> {
   const { expect } = call
   try {
-    const { way, requestId } = await sendToOwner(call, account)
+    const { requestId, refused, isTwin } = await sendToOwner(call, account)
+    if (refused !== undefined) return { call, ...describeRefusal(refused, expect), requestId }
     if (expect === undefined) return { call, expected: true, text: 'Done.', requestId }
-    const reason = way === 'control-plane' ? ` ${WAY_AROUND}` : ''
-    const text = `It was accepted, although the scene expects the refusal ${expect}.${reason}`
+    const text = `It was accepted, although the scene expects the refusal ${expect}.${isTwin ? ` ${WAY_AROUND}` : ''}`
     return { call, expected: false, text, requestId }
   } catch (error) {
-    if (!(error instanceof Refused)) return { call, expected: false, text: messageOf(error), requestId: null }
-    const { status, code, message, requestId } = error
-    const expected = code === expect
-    const words = expected ? 'Refused, as expected' : 'Refused, which the scene does not expect'
-    return { call, expected, text: `${words}: ${status} ${code}. ${message}`, requestId }
+    if (error instanceof Refused) return { call, ...describeRefusal(error, expect), requestId: null }
+    return { call, expected: false, text: messageOf(error), requestId: null }
   }
+}
+
+function describeRefusal({ status, code, message }: Refused, expect: string | undefined) {
+  const expected = code === expect
+  const words = expected ? 'Refused, as expected' : 'Refused, which the scene does not expect'
+  return { expected, text: `${words}: ${status} ${code}. ${message}` }
 }
 
 export function describeCall({ operation, parameters = {}, query }: SceneCall): string {
@@ -44,14 +68,52 @@ export function describeCall({ operation, parameters = {}, query }: SceneCall): 
   return `${method} ${path}${query === undefined ? '' : `?${new URLSearchParams(query)}`}`.trim()
 }
 
-/** Resolves to the way of the call to the service, and to the id of its request in the journal. */
-async function sendToOwner(
-  { operation, parameters, query, body }: SceneCall,
-  account: string,
-): Promise<{ way?: Way; requestId: string | null }> {
-  if (FACTS.operations.some(({ id }) => id === operation)) {
-    return callService(operation, { account, ...(body && { body }), ...(query && { query }) })
+/**
+ * Sends an operation of the control plane to it, and one of the service to the service with the key of the account. If
+ * the key is secret, the equivalent operation of the control plane takes its place.
+ */
+async function sendToOwner(call: SceneCall, account: string): Promise<Answer> {
+  const { operation, parameters, query, body } = call
+  if (!FACTS.operations.some(({ id }) => id === operation)) {
+    await send(operation, { parameters: { ...parameters, account }, ...(body && { body }) })
+    return { requestId: null }
   }
-  await send(operation, { parameters: { ...parameters, account }, ...(body && { body }) })
-  return { requestId: null }
+  // The key is loaded each time, because it or the account may have changed since the last load.
+  const { api_key: key } = await callControlPlane('getAccount', { parameters: { account } })
+  if (key !== null) return sendWithKey(call, key)
+  const twin = TWINS[operation]
+  if (twin === undefined) {
+    throw new Error(
+      `The key of this account is secret, and only the service has the operation ${operation}. Send it with the key.`,
+    )
+  }
+  await changeAsService(twin, { account, ...(query?.['id'] && { group: query['id'] }), ...(body && { body }) })
+  return { requestId: null, isTwin: true }
+}
+
+/** @throws Unreachable if no response arrives in time or if it does not come from the service */
+async function sendWithKey({ operation, query, body }: SceneCall, key: string): Promise<Answer> {
+  const { method, path } = FACTS.operations.find(({ id }) => id === operation) ?? { method: '', path: '' }
+  const search = query === undefined ? '' : `?${new URLSearchParams(query)}`
+  const signal = AbortSignal.timeout(PATIENCE)
+  try {
+    const response = await fetch(FACTS.basePath + path + search, {
+      ...{ method, signal },
+      headers: { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    const answer = parseJson(await response.text())
+    const requestId = response.headers.get('x-request-id')
+    if (response.ok && isObject(answer) && answer['success'] === true) return { requestId }
+    const refused = readRefusal(response.status, answer)
+    if (refused !== undefined) return { requestId, refused }
+    throw new Unreachable(`The answer has the status ${response.status}, and is not what the service answers.`)
+  } catch (error) {
+    if (error instanceof Unreachable) throw error
+    throw new Unreachable(
+      signal.aborted
+        ? `The service has not answered for ${PATIENCE / 1000} seconds. A fault rule may hold the response back. The change may have been made.`
+        : 'The response of the service did not arrive whole. A fault rule may have cut it off. The change may have been made.',
+    )
+  }
 }

@@ -5,7 +5,7 @@ import { call } from '../client.ts'
 import { showFailure, showNote } from '../controls/notices.tsx'
 import { isOffered } from '../facts.ts'
 import { isNotFound } from '../refusals.ts'
-import { goTo, isPlayed, lookAgain, moving, playRest, presents, sceneNumber, type Telling, telling } from './story.ts'
+import { goTo, lookAgain, moving, presents, sceneNumber, type Telling, telling } from './story.ts'
 import { begin, isReturning } from './unfinished.tsx'
 
 /** Where this tab of the browser keeps its story while the page is loaded again. */
@@ -72,9 +72,8 @@ function findTask(isStart: boolean): (() => unknown) | undefined {
     return presents.peek() === 'yes' ? () => tell('1') : undefined
   }
   if (told.end !== undefined || told.account !== chosenAccount.peek()) return undefined
-  if (number !== '' && Number(number) !== told.step + 1) return () => goTo(Number(number) - 1, { history: 'replace' })
-  if (named !== undefined) return () => lookAgain('replace')
-  return presents.peek() === '' && !isPlayed(told) ? playRest : undefined
+  if (number !== '' && Number(number) !== told.step + 1) return () => goTo(Number(number) - 1, 'replace')
+  return named === undefined ? undefined : () => lookAgain('replace')
 }
 
 async function tell(number: string): Promise<void> {
@@ -108,8 +107,8 @@ function writeScene(parameters: Readonly<Record<string, string>>, isScene: boole
 function keepStory(): void {
   const told = telling.peek()
   if (told === undefined || told.end !== undefined) return
-  const { account, step, snapshot, stage, outcomes } = told
-  const kept: KeptStory = { account, step, snapshot, stage, outcomes, isTorn: moving.peek() }
+  const { account, step, snapshot, outcomes } = told
+  const kept: KeptStory = { account, step, snapshot, outcomes, isTorn: moving.peek() }
   try {
     sessionStorage.setItem(KEPT, JSON.stringify(kept))
   } catch {
@@ -141,7 +140,7 @@ async function returnToStory(): Promise<void> {
     ])
     if (story.scenes[kept.step] === undefined || !taken.some(({ name }) => name === kept.snapshot)) return
     telling.value = { ...rest, story, end: undefined }
-    if (isTorn) await goTo(kept.step, { history: 'replace' })
+    if (isTorn) await goTo(kept.step, 'replace')
   } catch (error) {
     if (!isNotFound(error)) showFailure(error)
   } finally {

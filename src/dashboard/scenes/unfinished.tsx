@@ -32,7 +32,7 @@ export function UnfinishedStory() {
   const [first] = others.value
   if (first === undefined || telling.value !== undefined || isReturning.value) return null
   return (
-    <section id="unfinished-story" class="warn no-print" aria-label="A story that was not ended">
+    <section id="unfinished-story" class="warn" aria-label="A story that was not ended">
       <p class="grow">
         {`A story was begun in this account when its clock showed ${formatInstant(first.taken_at)}, and not ended. Its page was closed, or another page is telling it now.`}
       </p>

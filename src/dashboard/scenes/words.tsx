@@ -1,6 +1,5 @@
 import { chosenAccount } from '../address.ts'
 import { ErrorText } from '../controls/notices.tsx'
-import type { Scene } from '../responses.ts'
 import { describeCall } from './scene-calls.ts'
 import type { Telling } from './story.ts'
 import { others } from './unfinished.tsx'
@@ -19,29 +18,16 @@ export function Paragraphs({ text }: { text: string }) {
   )
 }
 
-/** How many characters of a body are shown. */
-const LONGEST_BODY = 160
-
-function shorten(text: string): string {
-  return text.length > LONGEST_BODY ? `${text.slice(0, LONGEST_BODY)}…` : text
-}
-
-/** The calls of a scene with their answers. `isLarge` shows also their bodies, and those that await an answer. */
-export function Outcomes({ told: { outcomes }, scene, isLarge }: { told: Telling; scene: Scene; isLarge?: boolean }) {
-  const { calls = [] } = scene
-  if (!isLarge && outcomes.length === 0) return null
+/** The calls of a scene that were answered, with their answers. */
+export function Outcomes({ outcomes }: { outcomes: Telling['outcomes'] }) {
+  if (outcomes.length === 0) return null
   return (
     <ul class="outcomes">
-      {calls.slice(0, isLarge ? calls.length : outcomes.length).map((call, index) => {
-        const outcome = outcomes[index]
-        return (
-          <li key={index} class={outcome === undefined ? '' : outcome.expected ? 'good' : 'warn'}>
-            <span class="mono">{describeCall(call)}</span>{' '}
-            {isLarge && call.body && <span class="mono">{shorten(JSON.stringify(call.body))}</span>}
-            {outcome ? <ErrorText error={outcome.text} /> : '…'}
-          </li>
-        )
-      })}
+      {outcomes.map(({ call, expected, text }, index) => (
+        <li key={index} class={expected ? 'good' : 'warn'}>
+          <span class="mono">{describeCall(call)}</span> <ErrorText error={text} />
+        </li>
+      ))}
     </ul>
   )
 }

@@ -26,16 +26,11 @@ const reading = computed(() => {
 })
 
 /** The time on the clock of the chosen account, in milliseconds since the Unix epoch; `undefined` until it is known. */
-export const shownTime = computed(() => {
+const shownTime = computed(() => {
   void tick.value
   const read = reading.value
   return read && (read.frozen ? read.now : read.now + performance.now() - read.at)
 })
-
-/** The time of day on the computer of the user, as `HH:MM:SS`. The clock of an account can stand still. */
-export function readTimeOfDay(): string {
-  return new Date().toTimeString().slice(0, 8)
-}
 
 /** Changes the clock of the chosen account, and loads the data that depends on it. */
 async function changeClock(body: BodyOf<'updateClock'>): Promise<void> {
