@@ -16,6 +16,7 @@ import { includesApiAccess } from '../domain/plans.ts'
 import { type Allowance, bucketOf, currentHits, type Hits, limitOf, type Quota, whatIsLeft } from '../domain/quotas.ts'
 import type { Settings } from '../domain/settings.ts'
 import { chanceOfFault, fraction } from '../ground/chance.ts'
+import { splitAuthorization } from '../http/authorization.ts'
 
 /** The account and the key of a request, and the time of the account's clock. */
 export interface Principal {
@@ -95,13 +96,15 @@ export function secretIn(
   authorization: string | undefined,
   settings: Pick<Settings, 'authorizationScheme'>,
 ): string | undefined {
-  const [, scheme, secret] = /^(Bearer) (\S+)$/i.exec(authorization ?? '') ?? []
-  return scheme === 'Bearer' || settings.authorizationScheme === 'any-case' ? secret : undefined
+  const { scheme, space } = splitAuthorization(authorization ?? '')
+  const isAccepted = scheme === 'Bearer' || settings.authorizationScheme === 'any-case'
+  return isAccepted && space === ' ' ? presentedSecretIn(authorization) : undefined
 }
 
 /** The same, even if the service does not accept the form of the field. It tells whose request it is. */
 export function presentedSecretIn(authorization: string | undefined): string | undefined {
-  return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
+  const { scheme, space, secret } = splitAuthorization(authorization ?? '')
+  return scheme.toLowerCase() === 'bearer' && /^ +$/.test(space) && /^\S+$/.test(secret) ? secret : undefined
 }
 
 const NO_RULES: readonly MatchingRule[] = []

@@ -7,7 +7,6 @@ import { HarFileError, HarWriter } from '../exchanges/har/writer.ts'
 import { readInput } from '../ground/input-file.ts'
 import { plural } from '../ground/plural.ts'
 import { printable, shorten } from '../ground/show.ts'
-import { clearInterval, setInterval } from '../ground/timers.ts'
 import { isLoopback } from '../http/hosts.ts'
 import { isCounted, isFailure, type JudgedDifference, partyOf } from '../judge/finding.ts'
 import { type Conclusion, Judge } from '../judge/judge.ts'
@@ -70,12 +69,8 @@ export const OPTIONS = {
 
 /** How many findings are printed immediately. The others wait for the end. */
 export const SHOWN_LIVE = 30
-/** How long the judging at the end may take, in milliseconds. */
-export const JUDGING_PATIENCE = 30_000
 /** In milliseconds: how long the start waits for a connection to the service. */
 const PROBE_PATIENCE = 3_000
-/** In milliseconds: how often the end of the judging shows its progress. */
-const PROGRESS = 200
 
 export const proxy: Command = {
   options: OPTIONS,
@@ -107,7 +102,8 @@ export const proxy: Command = {
         if (!execution.signal.aborted) await once(execution.signal, 'abort')
         ready?.remove()
       } finally {
-        await finish(running, execution)
+        await running.stop()
+        execution.progress.end()
         await recording?.close()
       }
       const unjudged = listUnjudged(running.witness.sightings)
@@ -135,17 +131,6 @@ interface ProxySession {
   answers: AnswerCounts
   judge: Judge
   recording: HarWriter | undefined
-}
-
-/** Ends the traffic, and judges what still waits, as far as the time for it lasts. */
-async function finish(running: RunningProxy, execution: Execution): Promise<void> {
-  const showing = setInterval(() => {
-    const { waiting } = running.witness
-    if (waiting > 0) execution.show(`${plural(waiting, 'exchange')} still to be judged`)
-  }, PROGRESS)
-  await running.stop(AbortSignal.timeout(JUDGING_PATIENCE))
-  clearInterval(showing)
-  execution.progress.end()
 }
 
 /** @throws UsageError */
@@ -217,8 +202,8 @@ function describeLive(finding: JudgedDifference): string {
 /** Warns about what does not work yet. @throws UsageError, StartError for problems that the user must fix */
 async function checkService({ target, reading, execution }: ProxySession): Promise<void> {
   const failure = await probeTarget(target, PROBE_PATIENCE)
-  if (failure?.isLasting && failure.isUsage) throw new UsageError(`${reading.sources.target}: ${failure.text}`)
-  if (failure?.isLasting) throw new StartError(failure.text)
+  if (failure?.kind === 'plain') throw new UsageError(`${reading.sources.target}: ${failure.text}`)
+  if (failure?.kind === 'certificate') throw new StartError(failure.text)
   if (failure !== undefined) execution.say(`${failure.text} The proxy waits for it: until then, its clients get 502.`)
 }
 

@@ -1,9 +1,9 @@
 import { realpath } from 'node:fs/promises'
 import type { Choices } from '../contract/choices.ts'
 import { AnswerCounts } from '../evidence/answers.ts'
+import { HarError } from '../exchanges/har/file.ts'
 import type { RecordingCounts } from '../exchanges/har/finder.ts'
 import { HarRecording } from '../exchanges/har/reader.ts'
-import { HarError } from '../exchanges/har/service.ts'
 import { shorten } from '../ground/show.ts'
 import { Turns } from '../ground/turns.ts'
 import { type Conclusion, Judge } from '../judge/judge.ts'
@@ -82,14 +82,16 @@ function describe(
   { baseUrl: service, size, tally, hosts }: HarRecording,
   isStopped: boolean,
 ): Pick<RecordedTraffic, 'failures' | 'warnings' | 'leftOut'> {
-  const { lost, problems, broken, left } = tally
+  const { lost, problems, broken } = tally
   const remedy = service === undefined ? ' Say with --base-url where the service is.' : ''
+  const unreadable = `No request to the service can be read. ${problems[0] ?? ''}`
   return {
     failures: [
       ...broken,
-      ...(left > 0 ? [`${left} exchanges more than can be judged were left out.`] : []),
       ...(isStopped ? ['It was told to stop before all exchanges were judged.'] : []),
-      ...(size === 0 ? [`No request went to ${service ?? 'a path of the service'}. ${hosts}${remedy}`] : []),
+      ...(size > 0
+        ? []
+        : [lost > 0 ? unreadable : `No request went to ${service ?? 'a path of the service'}. ${hosts}${remedy}`]),
     ],
     warnings: [
       ...problems,

@@ -24,7 +24,7 @@ import {
 } from '../start/option.ts'
 import type { Reserve } from '../verify/budget.ts'
 import { assess, concernsService } from '../verify/checks.ts'
-import { describeRest } from '../verify/cleanup.ts'
+import { describeRest, isAsBefore } from '../verify/cleanup.ts'
 import { Client, ConnectionError } from '../verify/client.ts'
 import { Holdings, markOf } from '../verify/holdings.ts'
 import { digestOf, Ledger, type LedgerContent, LedgerError, readLedger } from '../verify/ledger.ts'
@@ -91,7 +91,7 @@ const OPTIONS = {
   minReached: {
     kind: wholeNumber(0, 100),
     placeholder: 'PERCENT',
-    help: 'Fail if a smaller share of the checks was reached.',
+    help: 'The result is inconclusive if a smaller share of the checks was reached.',
     default: 0,
   },
   domainSuffix: {
@@ -192,7 +192,7 @@ interface VerifySession {
 
 async function verifyTarget(session: VerifySession): Promise<number> {
   const { reading, review, target, apiKey, execution } = session
-  const { minReached } = reading.values
+  const { minReached, soleWriter: isSoleWriter } = reading.values
   const { choices } = review
   const { ledger, run } = createLedger(session)
   const sweepLine = commandLine(target, ledger.path)
@@ -203,9 +203,8 @@ async function verifyTarget(session: VerifySession): Promise<number> {
   const findings = conclusion.findings.filter(concernsService)
   const accepted = new Set(review.apply(findings, answers)?.accepted.map(({ finding }) => finding.id))
   const isAccepted = ({ id }: { id: string }) => accepted.has(id)
-  const assessment = assess({ result, choices, target, isAccepted, minReached })
+  const assessment = assess({ result, choices, target, isAccepted, minReached, isSoleWriter })
   if (cleanup.restored) ledger.remove()
-  else ledger.close()
   const { interruptedWith, ...times } = execution.times
   const isBroken = ended?.kind === 'connection' || ended?.kind === 'ledger'
   const report = describeVerify({
@@ -240,7 +239,7 @@ async function askTarget(
     clock: systemClock,
     plan: planProbes({ writes, exhaust }),
     suffix: domainSuffix,
-    beginJudge: () => Judge.begin({ choices, isOwnName, isSoleWriter }),
+    judge: await Judge.begin({ choices, isOwnName, isSoleWriter }),
     onProgress(progress) {
       const text = describeProgress(progress)
       // A long wait repeats the same text, and a log needs it only once.
@@ -263,19 +262,23 @@ async function sweepTarget(session: VerifySession, path: string): Promise<number
   const { signal } = execution
   execution.lastWords = () => describeStop(holdings, commandLine(target, path))
   const { contract } = review.choices
-  const { wait: waits } = reading.values
+  const { values } = reading
   // What is swept up creates nothing.
   const ledger = { write: () => {} }
-  const terms = { contract, ledger, holdings, waits, sleep, signal, clock: systemClock }
+  const terms = { contract, ledger, holdings, waits: values.wait, sleep, signal, clock: systemClock }
   const cleanup = await running.sweep({ ...session, ...terms })
-  const { removed, restored, changes } = cleanup
+  const { removed, restored, gained } = cleanup
   const did = `verify: removed ${removed.domains} domains and ${removed.groups} groups of the run ${content.head.run}`
   if (!restored) {
-    execution.say(`${did}; it is not shown that the account is as before: ${shorten(describeRest(cleanup), 2_000)}`)
+    execution.say(`${did}; it is not shown that nothing is left: ${shorten(describeRest(cleanup), 2_000)}`)
     return execution.say(`verify: to try again: ${commandLine(target, path)}`, 1)
   }
   rmSync(path, { force: true })
-  const others = changes.length === 0 ? '' : ` Others have changed it meanwhile: ${shorten(changes.join('; '), 1_000)}.`
+  if (!isAsBefore(cleanup)) {
+    const changes = `another client or the service has changed the rest: ${shorten(describeRest(cleanup), 2_000)}.`
+    return execution.say(`${did}; nothing of it is left; ${changes}`, values.soleWriter ? 1 : 0)
+  }
+  const others = gained.length === 0 ? '' : ` Others have added meanwhile: ${shorten(gained.join('; '), 1_000)}.`
   return execution.say(`${did}; the account is as before.${others}`, 0)
 }
 

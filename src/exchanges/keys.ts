@@ -1,5 +1,6 @@
 import { readJson } from '../ground/json.ts'
 import { memoize } from '../ground/memo.ts'
+import { splitAuthorization } from '../http/authorization.ts'
 import { HIDDEN } from '../journal/redaction/key-shapes.ts'
 import { findCredentials, hideSecrets, type Redact, redactField } from '../journal/redaction/redaction.ts'
 import { SecretIndex, SHORT } from '../journal/redaction/secret-index.ts'
@@ -7,6 +8,11 @@ import type { Credentials, SeenBody, SeenHeaders } from './exchange.ts'
 
 /** The header fields of a message as they were sent: a name can occur more than once. */
 export type HeaderFields = readonly (readonly [name: string, value: string])[]
+
+/** Names and values alternate in `raw`, as Node.js gives the fields of a message. */
+export function pairsOf(raw: readonly string[]): [name: string, value: string][] {
+  return raw.flatMap((name, index): [string, string][] => (index % 2 === 0 ? [[name, raw[index + 1] ?? '']] : []))
+}
 
 /** How many keys get a name. Further keys are not told apart. */
 const MOST_KEYS = 10_000
@@ -165,9 +171,7 @@ export function readCredentials(
 
 /** The text before the first space is the scheme, unless it may itself be a secret. */
 function splitCredentials(value: string): { scheme: string; secret: string } {
-  const space = value.search(/\s/)
-  if (space < 0) return BARE_SCHEME.test(value) ? { scheme: value, secret: '' } : { scheme: '', secret: value }
-  const scheme = value.slice(0, space)
-  if (!SCHEME.test(scheme)) return { scheme: '', secret: value }
-  return { scheme, secret: value.slice(space).trim() }
+  const { scheme, secret } = splitAuthorization(value)
+  const isScheme = secret === '' ? BARE_SCHEME.test(scheme) : SCHEME.test(scheme)
+  return isScheme ? { scheme, secret } : { scheme: '', secret: value }
 }

@@ -1,4 +1,5 @@
 import type { Settings } from '../domain/settings.ts'
+import { splitAuthorization } from '../http/authorization.ts'
 import { type Entry, fieldOf } from '../journal/entry.ts'
 
 /**
@@ -13,7 +14,7 @@ export function describeCredentials(
   if (keyEvidence.ordinal > 0) return undefined
   const value = fieldOf(headers, 'authorization')
   if (value === undefined) return 'The request has no header `Authorization`.'
-  const [, scheme = '', gap = '', secret = ''] = /^(\S*)(\s*)(.*)$/s.exec(value) ?? []
+  const { scheme, space, secret } = splitAuthorization(value)
   const form = 'must be `Bearer <API key>`'
   if (value === '') return `The header \`Authorization\` is empty; it ${form}.`
   if (scheme.toLowerCase() !== 'bearer') {
@@ -23,7 +24,7 @@ export function describeCredentials(
   if (secret === '') return 'The header `Authorization` has no key after `Bearer`.'
   if (scheme !== 'Bearer' && authorizationScheme === 'exact')
     return 'The scheme of the header `Authorization` is not written `Bearer`, with a capital B and small letters.'
-  if (gap !== ' ' || /\s/.test(secret))
+  if (space !== ' ' || /\s/.test(secret))
     return 'The header `Authorization` has more spaces than the one between `Bearer` and the key.'
   if (/[${}<>]/.test(secret) || /^your/i.test(secret))
     return 'The key looks like a placeholder that was not replaced. It belongs to no account.'

@@ -23,9 +23,8 @@ import { isFailure, partyOf } from '../judge/finding.ts'
 import { createExplainer } from '../start/violation-explainer.ts'
 import { openMemoryStore } from '../store/memory.ts'
 import { ALWAYS_READY } from '../store/readiness.ts'
-import type { Sighting } from './sighting.ts'
 import type { PassedExchange } from './traffic.ts'
-import type { ExchangeJudgement, WitnessOptions } from './witness.ts'
+import type { Sighting, WitnessOptions } from './witness.ts'
 
 /** The operations of the control plane that work if only requests are known. */
 const OFFERED: ReadonlySet<string> = new Set([
@@ -95,13 +94,13 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
   const history = exchanges.historyOf(DEFAULT_ACCOUNT, 0)
   return {
     answer: (request, response) => void admin(request, response),
-    note(sighting, passed, judgement) {
+    note(sighting, passed) {
       const { request } = sighting.exchange
-      exchanges.take(write(sighting, passed, judgement), {
+      exchanges.take(write(sighting, passed), {
         history,
         query: readQuery(splitTarget(request.target).query),
         body: envelopeIn(request.body, LARGEST_JSON),
-        judged: judgement.isJudged,
+        judged: sighting.isJudged,
         ...{ principal: undefined, owner: undefined },
         ...{ started: passed.started, ended: passed.ended, requestBody: undefined, responseBody: undefined },
       })
@@ -115,9 +114,8 @@ function createEntryWriter(contract: Contract, journal: Journal) {
   const findRoute = createRouter(contract, contract.settings)
 
   return function writeEntry(
-    { exchange, recorded, redact, isOfService }: Sighting,
+    { exchange, recorded, redact, isOfService, findings }: Sighting,
     passed: PassedExchange,
-    { findings }: ExchangeJudgement,
   ): NewEntry {
     const { request, response } = exchange
     const { path } = splitTarget(request.target)

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { pairsOf } from '../exchanges/keys.ts'
 import { nameIn } from '../http/hosts.ts'
 import type { HeaderField } from './traffic.ts'
 
@@ -9,11 +10,6 @@ const HOP_BY_HOP = new Set([
 ])
 /** A message without them would be another message, so `Connection` cannot take them away. */
 const NEEDED = new Set(['host', 'content-length'])
-
-/** Names and values alternate in `raw`, as Node.js gives the fields of a message. */
-export function pairsOf(raw: readonly string[]): HeaderField[] {
-  return raw.flatMap((name, index): HeaderField[] => (index % 2 === 0 ? [[name, raw[index + 1] ?? '']] : []))
-}
 
 /** The fields that go on to the next hop, in their order: those of this hop, and those that `Connection` names, stay. */
 export function endToEnd(fields: readonly HeaderField[]): HeaderField[] {

@@ -4,7 +4,6 @@ import type { Contract } from '../contract/contract.ts'
 import { systemClock } from '../ground/clock.ts'
 import { plural } from '../ground/plural.ts'
 import { nameInstance } from '../ground/secrets.ts'
-import { pause } from '../ground/timers.ts'
 import type { Log } from '../http/log.ts'
 import { isFailure, type JudgedDifference, partyOf } from '../judge/finding.ts'
 import type { ControlPlane } from './control-plane.ts'
@@ -35,12 +34,10 @@ export interface RunningProxy {
   readonly witness: Witness
   /** What went wrong: connections beyond the limit, requests that the service did not answer, messages not passed on. */
   readonly troubles: { readonly refused: number; readonly failed: number; readonly unpassed: number }
-  /** Gives open requests a short time to end, and judges the traffic until the signal is aborted. */
-  stop(signal: AbortSignal): Promise<void>
+  /** Gives open requests a short time to end. */
+  stop(): Promise<void>
 }
 
-/** In milliseconds: how long a question for the verdict waits for what is still to be judged. */
-const VERDICT_PATIENCE = 5_000
 /** How many different sentences are sent. */
 const SAID_LIMIT = 50
 /** How many findings against the service are in the verdict. */
@@ -85,7 +82,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const urls = { baseUrl: origin + target.basePath, adminUrl: origin + ADMIN_PATH, hasPage: admin }
   if (admin) {
     const { openControlPlane } = await import('./control-plane.ts')
-    const verdict = () => describeVerdict(witness, options)
+    const verdict = async () => describeVerdict(witness, options)
     plane = await openControlPlane({ contract, host, instance, urls, log, verdict, token: adminToken })
   }
   return {
@@ -96,36 +93,25 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     get troubles() {
       return { ...counts, refused: relay.refused }
     },
-    async stop(signal) {
+    async stop() {
       plane?.stop()
       await relay.stop()
-      if (signal.aborted) witness.hurry()
-      signal.addEventListener('abort', () => witness.hurry())
-      await witness.idle()
     },
   }
 }
 
-/** What was not judged although it could have been, in sentences. With any of it, a run does not pass. */
-export function listUnjudged({ exchanges, skipped, left, failures }: Witness['sightings'], waiting = 0): string[] {
-  const counted: [count: number, rest: string][] = [
-    [waiting, 'still to be judged.'],
-    [left, 'not judged before the proxy ended.'],
-    [skipped, 'not judged, because they came faster than they could be judged.'],
-    [failures, 'not judged, because this program has made a mistake.'],
-  ]
-  return counted
-    .filter(([count]) => count > 0)
-    .map(([count, rest]) => `${count} of ${plural(exchanges, 'exchange')} ${count === 1 ? 'was' : 'were'} ${rest}`)
+/** What was not judged because of a bug, as a sentence. With it, a run does not pass. */
+export function listUnjudged({ exchanges, failures }: Witness['sightings']): string[] {
+  if (failures === 0) return []
+  const was = failures === 1 ? 'was' : 'were'
+  return [`${failures} of ${plural(exchanges, 'exchange')} ${was} not judged, because this program has made a mistake.`]
 }
 
 /** The result of the judgement as it is now, from which the report at the end is made, too. */
-async function describeVerdict(witness: Witness, { judge, counts }: ProxyOptions): Promise<ObservedVerdict> {
-  await Promise.race([witness.idle(), pause(VERDICT_PATIENCE, undefined, { ref: false })])
+function describeVerdict({ sightings }: Witness, { judge, counts }: ProxyOptions): ObservedVerdict {
   const conclusion = judge.conclude()
-  const { waiting, sightings } = witness
-  const { exchanges, foreign, skipped, left, failures } = sightings
-  const unjudged = listUnjudged(sightings, waiting)
+  const { exchanges, foreign, failures } = sightings
+  const unjudged = listUnjudged(sightings)
   const counted = conclusion.findings.filter(counts)
   const ofService = conclusion.findings.filter((finding) => isFailure(finding) && partyOf(finding) === 'service')
   const found = ofService.reduce((sum, { id }) => sum + (conclusion.counts[id] ?? 1), 0)
@@ -143,7 +129,7 @@ async function describeVerdict(witness: Witness, { judge, counts }: ProxyOptions
     service: {
       findings: found,
       exchanges,
-      not_judged: foreign + skipped + left + failures + waiting,
+      not_judged: foreign + failures,
       first: ofService.slice(0, FIRST).map(({ id, label, request_id, method, path, status, message }) => ({
         ...{ id, label, method, path, message },
         request_id: request_id ?? null,

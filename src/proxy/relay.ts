@@ -2,18 +2,18 @@ import * as http from 'node:http'
 import * as https from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { pairsOf } from '../exchanges/keys.ts'
+import { changesSomething } from '../exchanges/reading.ts'
 import { clearTimeout, setTimeout } from '../ground/timers.ts'
 import { closeServer, listen } from '../http/engine/http-server.ts'
 import { createHostCheck } from '../http/hosts.ts'
 import { splitTarget } from '../http/target.ts'
-import { endToEnd, isOneHop, nextRequest, pairsOf } from './hop.ts'
+import { endToEnd, isOneHop, nextRequest } from './hop.ts'
 import { describeFailure, type ProxyTarget, tooLate } from './target.ts'
-import { mayChange, type PassedExchange, type ProxyTraffic } from './traffic.ts'
+import type { PassedExchange, ProxyTraffic } from './traffic.ts'
 
 /** How many bytes a header may have. Servers accept 8 to 64 KiB. */
 export const HEADER_LIMIT = 128 << 10
-/** How many requests of one connection may wait for a response. */
-export const PIPELINE_LIMIT = 100
 /** In milliseconds: how long it may take to open a connection to the service. */
 const CONNECT_PATIENCE = 30_000
 /** In milliseconds: how long both directions of a connection may be silent. */
@@ -61,8 +61,8 @@ export class Relay {
   readonly #server: http.Server
   readonly #agent: http.Agent
   readonly #isOurs: (host: string) => boolean
-  /** By connection of a client: the responses that are not sent, in the order of their requests. */
-  readonly #open = new Map<Duplex, http.ServerResponse[]>()
+  /** The connections of clients, and whether each waits for a response. */
+  readonly #clients = new Map<Duplex, boolean>()
   /** How many connections were refused because of `maxConnections`. */
   refused = 0
 
@@ -83,7 +83,7 @@ export class Relay {
 
   /** Accepts no new connection, gives open requests a short time to end, and closes everything. */
   async stop(): Promise<void> {
-    for (const [client, responses] of this.#open) if (responses.length === 0) client.destroy()
+    for (const [client, isWaiting] of this.#clients) if (!isWaiting) client.destroy()
     await closeServer(this.#server)
     this.#options.traffic.stop('The proxy has stopped.')
     this.#agent.destroy()
@@ -100,8 +100,8 @@ export class Relay {
     server.setTimeout(idle)
     server.on('drop', () => this.refused++)
     server.on('connection', (client) => {
-      this.#open.set(client, [])
-      client.once('close', () => this.#open.delete(client))
+      this.#clients.set(client, false)
+      client.once('close', () => this.#clients.delete(client))
     })
     server.on('checkContinue', take)
     server.on('checkExpectation', take)
@@ -115,22 +115,10 @@ export class Relay {
     return server
   }
 
-  /** The requests of a connection go on one after the other, so a change is not overtaken (RFC 9112 §9.3.2). */
   #take(request: http.IncomingMessage, response: http.ServerResponse): void {
-    const open = this.#open.get(request.socket) ?? []
-    if (open.length >= PIPELINE_LIMIT) {
-      request.socket.destroy()
-      return
-    }
-    const former = open.at(-1)
-    open.push(response)
-    response.once('close', () => open.shift())
-    if (former === undefined) this.#receive(request, response)
-    else former.once('close', () => this.#receive(request, response))
-  }
-
-  #receive(request: http.IncomingMessage, response: http.ServerResponse): void {
-    if (request.socket.destroyed) return
+    const { socket } = request
+    this.#clients.set(socket, true)
+    response.once('close', () => this.#clients.has(socket) && this.#clients.set(socket, false))
     const { target, keptPath, answer, traffic, unpassed } = this.#options
     const { path } = splitTarget(request.url ?? '')
     if (keptPath !== undefined && (path === keptPath || path.startsWith(`${keptPath}/`))) {
@@ -230,14 +218,14 @@ export class Relay {
     const sentence = `${reason}, so it was not passed on.`
     this.#options.unpassed(sentence)
     client.on('error', () => {})
-    const [first, second] = this.#open.get(client) ?? []
-    if (second !== undefined || first?.headersSent || first?.req.complete) client.destroy()
-    else {
-      const body = wordsFor(sentence)
-      const fields = ['Content-Type: text/plain', `Content-Length: ${Buffer.byteLength(body)}`, 'Connection: close']
-      const head = [`HTTP/1.1 ${status} ${http.STATUS_CODES[status]}`, ...fields, '', ''].join('\r\n')
-      client.end(head + body, () => client.destroy())
+    if (this.#clients.get(client) === true) {
+      client.destroy()
+      return
     }
+    const body = wordsFor(sentence)
+    const fields = ['Content-Type: text/plain', `Content-Length: ${Buffer.byteLength(body)}`, 'Connection: close']
+    const head = [`HTTP/1.1 ${status} ${http.STATUS_CODES[status]}`, ...fields, '', ''].join('\r\n')
+    client.end(head + body, () => client.destroy())
   }
 }
 
@@ -273,5 +261,5 @@ function wordsFor(sentence: string): string {
 /** Whether a request can be sent again: it changes nothing, and nothing of it has been used up. */
 function isRepeatable({ method = '', headers }: http.IncomingMessage): boolean {
   const hasBody = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
-  return !hasBody && !mayChange(method)
+  return !hasBody && !changesSomething(method)
 }

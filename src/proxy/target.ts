@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { type ConnectionOptions, connect as connectSecurely, rootCertificates } from 'node:tls'
 import { clearTimeout, setTimeout } from '../ground/timers.ts'
+import { type ConnectionFailure, explainFailure } from '../http/connection-failure.ts'
 import { isLoopback } from '../http/hosts.ts'
 
 /** The service to which a proxy passes requests on. */
@@ -60,19 +61,11 @@ export async function isOwnAddress(target: ProxyTarget, host: string, port: numb
   return theirs.some(({ address }) => own.has(address) || (isAny && isLoopback(address)))
 }
 
-/** The error codes of OpenSSL and Node.js for certificate problems. */
-const CERTIFICATE =
-  /^(?:CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|ERR_TLS_CERT_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE)/
-
-/** `isLasting`: whether the problem stays until the user changes something; `isUsage`: whether the target is wrong. */
-export interface ConnectionFailure {
-  text: string
-  isLasting: boolean
-  isUsage: boolean
-}
-
 /** Connects to the service once, within `patience` milliseconds; resolves to what is wrong, if anything is. */
-export function probeTarget(target: ProxyTarget, patience: number): Promise<ConnectionFailure | undefined> {
+export function probeTarget(
+  target: ProxyTarget,
+  patience: number,
+): Promise<ReturnType<typeof describeFailure> | undefined> {
   const { host, port, isSecure, tls } = target
   const socket = isSecure ? connectSecurely({ ...tls, host, port }) : connect({ host, port })
   return new Promise((resolve) => {
@@ -92,38 +85,14 @@ export function tooLate(): NodeJS.ErrnoException {
   return Object.assign(new Error('no connection in time'), { code: 'ETIMEDOUT' })
 }
 
-/** Why a connection to the service failed. `isConnected`: whether it could be opened before. */
+/** Why a connection to the service failed, as a sentence. `isConnected`: whether it could be opened before. */
 export function describeFailure(
   error: NodeJS.ErrnoException,
-  { url, host, port, isSecure }: ProxyTarget,
+  { url }: ProxyTarget,
   isConnected = false,
-): ConnectionFailure {
-  const { code = '' } = error
-  if (isConnected) {
-    const text = `${url} has broken the connection off (${code || error.message}).`
-    return { text, isLasting: false, isUsage: false }
-  }
-  if (CERTIFICATE.test(code)) {
-    const remedy = '--ca FILE trusts the authority behind it, --insecure trusts any'
-    const text = `${url} has a certificate that is not trusted (${code}); ${remedy}.`
-    return { text, isLasting: true, isUsage: false }
-  }
-  if (isSecure && /^(?:ERR_SSL_|EPROTO)/.test(code)) {
-    const text = `${url} does not speak TLS (${code}); is it http://${host}${port === 443 ? '' : `:${port}`}?`
-    const isLasting = PLAIN_ANSWER.test(`${code} ${error.message}`)
-    return { text, isLasting, isUsage: true }
-  }
-  const why = REASONS[code] ?? `cannot be reached (${code || error.message})`
-  return { text: `${url} ${why}.`, isLasting: false, isUsage: false }
-}
-
-/** The errors of OpenSSL for an answer that is not TLS. */
-const PLAIN_ANSWER = /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|wrong version|packet length/i
-
-const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'does not answer: nothing listens there (ECONNREFUSED)',
-  ENOTFOUND: 'cannot be found: there is no such host (ENOTFOUND)',
-  EAI_AGAIN: 'cannot be found: the names of hosts are not answered (EAI_AGAIN)',
-  ETIMEDOUT: 'does not answer in time (ETIMEDOUT)',
-  ECONNRESET: 'closes connections at once (ECONNRESET)',
+): { kind: ConnectionFailure['kind']; text: string } {
+  const { kind, reason } = explainFailure(error, isConnected)
+  const remedy = kind === 'certificate' ? '; --ca FILE trusts the authority behind it, --insecure trusts any' : ''
+  const failed = kind === 'cut' ? 'gives no whole response' : 'cannot be reached'
+  return { kind, text: `${url} ${failed}: ${reason}${remedy}.` }
 }

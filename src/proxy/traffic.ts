@@ -1,4 +1,5 @@
 import { BodyBudget, CollectedBody } from '../exchanges/collected-body.ts'
+import { changesSomething } from '../exchanges/reading.ts'
 import { type Clock, elapsed } from '../ground/clock.ts'
 import { setTimeout } from '../ground/timers.ts'
 
@@ -46,12 +47,6 @@ export interface PassedExchange {
 /** In milliseconds: how long a request without a response may still change the account. */
 const LOST_REQUEST = 10_000
 
-const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
-
-export function mayChange(method: string): boolean {
-  return !SAFE.has(method)
-}
-
 /** Everything that is in progress on all connections of a proxy. It reports each exchange as soon as it is over. */
 export class ProxyTraffic {
   readonly budget = new BodyBudget()
@@ -76,7 +71,7 @@ export class ProxyTraffic {
       request: { ...request, body: new CollectedBody(this.budget) },
       ...{ response: undefined, broken: undefined },
     }
-    if (mayChange(request.method)) {
+    if (changesSomething(request.method)) {
       this.#changing++
       this.#changesBegun++
     }
@@ -105,7 +100,7 @@ export class ProxyTraffic {
     }
     exchange.ended = elapsed()
     if (this.#changesBegun > changesBefore) exchange.overlaps = true
-    if (mayChange(request.method)) {
+    if (changesSomething(request.method)) {
       if (response === undefined) setTimeout(() => this.#changing--, LOST_REQUEST).unref()
       else this.#changing--
     }

@@ -1,20 +1,18 @@
+import { decodeBody } from '../exchanges/content-coding.ts'
 import type { Exchange } from '../exchanges/exchange.ts'
 import type { RecordedExchange } from '../exchanges/har/entry-writer.ts'
-import { Keys } from '../exchanges/keys.ts'
-import type { Awaitable } from '../ground/awaitable.ts'
-import { nextTurn } from '../ground/timers.ts'
+import { Keys, readFields, redactBody } from '../exchanges/keys.ts'
+import { changesSomething } from '../exchanges/reading.ts'
+import { splitTarget } from '../http/target.ts'
+import { type Redact, redactTarget } from '../journal/redaction/redaction.ts'
 import type { JudgedDifference } from '../judge/finding.ts'
 import type { Conclusion } from '../judge/judge.ts'
-import { readSighting, type Sighting } from './sighting.ts'
 import type { ProxyTarget } from './target.ts'
-import { mayChange, type PassedExchange } from './traffic.ts'
+import type { PassedExchange, PassedMessage } from './traffic.ts'
 
-/** How many exchanges may wait. Their bodies have a limit of their own. */
-export const WAITING_LIMIT = 2_000
-
-/** Judges exchanges one after the other. Any function may throw, because of a bug. */
+/** Judges exchanges one after the other. */
 export interface TrafficJudge {
-  take(exchange: Exchange): Awaitable<readonly JudgedDifference[]>
+  take(exchange: Exchange): readonly JudgedDifference[]
   /** Must be called if exchanges before the next one are missing. */
   forget(): void
   /** How many exchanges had a behaviour that could be judged. */
@@ -22,9 +20,17 @@ export interface TrafficJudge {
   conclude(): Conclusion
 }
 
-/** The judgement of one exchange, and whether its behaviour could be judged. */
-export interface ExchangeJudgement {
+/** An exchange that was passed on, in the forms that its readers need, and what was found in it. */
+export interface Sighting {
+  /** For the judge, without keys. */
+  exchange: Exchange
+  /** For the recording, which removes the keys itself. */
+  recorded: RecordedExchange
+  redact: Redact
+  /** Whether the target is below the base URL of the service. */
+  isOfService: boolean
   findings: readonly JudgedDifference[]
+  /** Whether its behaviour could be judged. */
   isJudged: boolean
 }
 
@@ -38,107 +44,75 @@ export interface WitnessOptions {
   /** Takes each exchange with the service before it is judged. */
   seen?: ((exchange: Exchange) => void) | undefined
   /** Adds each exchange to the journal, after its judgement if there is one. */
-  note?: ((sighting: Sighting, passed: PassedExchange, judgement: ExchangeJudgement) => void) | undefined
+  note?: ((sighting: Sighting, passed: PassedExchange) => void) | undefined
   found(finding: JudgedDifference): void
-  /** The judge or the reader of exchanges threw an error. */
+  /** Something here threw an error, because of a bug. */
   failed(error: unknown): void
 }
 
-const UNJUDGED: ExchangeJudgement = { findings: [], isJudged: false }
+/** How many characters of an X-Request-Id are used. */
+const ID_LIMIT = 200
 
-/** Examines the traffic without delaying it: reads, records and judges what was passed on, in the order of its end. */
+/** Reads, records and judges what was passed on, in the order of its end, when the client has got its response. */
 export class Witness {
   readonly keys = new Keys()
   readonly #options: WitnessOptions
-  readonly #queue: PassedExchange[] = []
-  #working: Promise<void> | undefined
-  /** Whether an exchange was left out since the last one that was judged. */
+  /** Whether an exchange was not judged since the last one that was. */
   #isGap = false
-  #isEnding = false
-  /**
-   * Counts of the traffic. `foreign` paths are not below the base URL of the service. Not judged were those that were
-   * `skipped` because too many waited, `left` when the time was over, and `failures` because of a bug.
-   */
+  /** Counts of the traffic. `foreign` paths are not below the base URL of the service; `failures` met a bug. */
   readonly sightings = {
-    ...{ exchanges: 0, foreign: 0, unanswered: 0, redirects: 0, refusedByQuota: 0, html: 0 },
-    ...{ skipped: 0, left: 0, failures: 0 },
+    exchanges: 0,
+    foreign: 0,
+    unanswered: 0,
+    redirects: 0,
+    refusedByQuota: 0,
+    html: 0,
+    failures: 0,
   }
 
   constructor(options: WitnessOptions) {
     this.#options = options
   }
 
-  /** How many exchanges wait to be judged. */
-  get waiting(): number {
-    return this.#queue.length
-  }
-
   take(passed: PassedExchange): void {
     this.sightings.exchanges++
-    if (this.#queue.length < WAITING_LIMIT) {
-      this.#queue.push(passed)
-      this.#working ??= this.#work()
-      return
-    }
-    this.sightings.skipped++
-    this.#isGap = true
-    for (const message of [passed.request, passed.response]) message?.body.release()
-  }
-
-  /** Resolves when nothing waits any more. */
-  async idle(): Promise<void> {
-    await this.#working
-  }
-
-  /** From now on, what waits is recorded, and not judged any more. */
-  hurry(): void {
-    this.#isEnding = true
-  }
-
-  /** The traffic has its turn before each exchange. */
-  async #work(): Promise<void> {
-    await nextTurn()
-    for (let passed = this.#queue.shift(); passed !== undefined; passed = this.#queue.shift()) {
-      try {
-        await this.#examine(passed)
-      } catch (error) {
-        this.sightings.failures++
-        this.#isGap = true
-        this.#options.failed(error)
-      }
-      await nextTurn()
-    }
-    this.#working = undefined
-  }
-
-  async #examine(passed: PassedExchange): Promise<void> {
-    const { target, basePath, record, seen, note, found } = this.#options
-    const sighting = readSighting(passed, { target, basePath, keys: this.keys })
-    record?.(sighting.recorded)
-    if (sighting.isOfService) seen?.(sighting.exchange)
-    this.#count(sighting, passed.broken !== undefined)
-    let judgement = UNJUDGED
     try {
-      judgement = await this.#judge(sighting)
-    } finally {
-      note?.(sighting, passed, judgement)
+      this.#examine(passed)
+    } catch (error) {
+      this.sightings.failures++
+      this.#isGap = true
+      this.#options.failed(error)
     }
-    judgement.findings.forEach(found)
   }
 
-  async #judge({ exchange, isOfService }: Sighting): Promise<ExchangeJudgement> {
+  #examine(passed: PassedExchange): void {
+    const { record, seen, note, found } = this.#options
+    const sighting = readSighting(passed, this.keys, this.#options)
+    const { exchange, isOfService } = sighting
+    record?.(sighting.recorded)
+    if (isOfService) seen?.(exchange)
+    this.#count(sighting, passed.broken !== undefined)
+    try {
+      this.#judge(sighting)
+    } finally {
+      note?.(sighting, passed)
+    }
+    sighting.findings.forEach(found)
+  }
+
+  #judge(sighting: Sighting): void {
     const { judge } = this.#options
-    if (!isOfService || this.#isEnding) {
+    const { exchange, isOfService } = sighting
+    if (!isOfService) {
       // The request may be outside of the contract, and then it is not known what it changed.
-      if (isOfService) this.sightings.left++
-      if (mayChange(exchange.request.method)) this.#isGap = true
-      return UNJUDGED
+      if (changesSomething(exchange.request.method)) this.#isGap = true
+      return
     }
     if (this.#isGap) judge.forget()
     this.#isGap = false
     const before = judge.judged
-    const findings = await judge.take(exchange)
-    return { findings, isJudged: judge.judged > before }
+    sighting.findings = judge.take(exchange)
+    sighting.isJudged = judge.judged > before
   }
 
   #count({ exchange: { response }, isOfService }: Sighting, isBroken: boolean): void {
@@ -149,5 +123,57 @@ export class Witness {
     if (response.status >= 300 && response.status < 400 && response.status !== 304) counts.redirects++
     else if (response.status === 429) counts.refusedByQuota++
     if (/^\s*text\/html\b/i.test(response.headers['content-type'] ?? '')) counts.html++
+  }
+}
+
+/** Makes a copy of an exchange without content codings, and releases its memory. `basePath` is that of the contract. */
+function readSighting(
+  passed: PassedExchange,
+  keys: Keys,
+  { target, basePath }: Pick<WitnessOptions, 'target' | 'basePath'>,
+): Sighting {
+  const { at, started, overlaps, request, response } = passed
+  const { method } = request
+  const credentials = keys.credentialsOf(request.fields)
+  const redact = keys.redactorFor({ target: request.target, fields: [...request.fields, ...(response?.fields ?? [])] })
+  const sent = copyOf(request, redact)
+  const received = response && copyOf(response, redact)
+  const { path, query } = splitTarget(request.target)
+  const isOfService = path === target.basePath || path.startsWith(`${target.basePath}/`)
+  const below = isOfService ? basePath + path.slice(target.basePath.length) : path
+  const shown = redactTarget(query === undefined ? below : `${below}?${query}`, redact)
+  const until = at + (passed.ended - started)
+  const id = redact((received?.seen.headers['x-request-id'] ?? '').slice(0, ID_LIMIT)) || `request ${passed.ordinal}`
+  const origin = `${target.isSecure ? 'https' : 'http'}://${target.authority}`
+  return {
+    exchange: {
+      ...{ id, at, until, overlaps },
+      request: { method, target: shown, credentials, ...sent.seen },
+      response: response && received && { status: response.status, ...received.seen },
+    },
+    recorded: {
+      ...{ at, until, credentials, redact, problem: passed.broken },
+      answeredAt: passed.answered === undefined ? undefined : at + (passed.answered - started),
+      // The target of `OPTIONS *` is the service itself.
+      url: origin + (request.target === '*' ? '' : request.target),
+      request: { method, ...sent.recorded },
+      response: response && received && { status: response.status, statusText: response.reason, ...received.recorded },
+    },
+    ...{ redact, isOfService, findings: [], isJudged: false },
+  }
+}
+
+/** What is seen and recorded of a message. */
+function copyOf({ httpVersion, fields, body }: PassedMessage, redact: Redact) {
+  const { bytes, size: sentSize, missing } = body
+  const codings = fields.filter(([name]) => /^content-encoding$/i.test(name)).map(([, value]) => value)
+  const decoded =
+    missing === undefined ? decodeBody(bytes, codings.join()) : { isKnown: false as const, reason: missing }
+  const kept = decoded.isKnown ? decoded.bytes : Buffer.alloc(0)
+  // No other code uses the kept bytes, so they need not be copied.
+  body.release()
+  return {
+    seen: { headers: readFields(fields, redact), body: redactBody(decoded, redact) },
+    recorded: { httpVersion, fields, body: { bytes: kept, size: decoded.isKnown ? kept.length : sentSize, sentSize } },
   }
 }

@@ -8,7 +8,7 @@ import { shorten } from '../ground/show.ts'
 import { isFailure, type JudgedDifference, partyOf } from '../judge/finding.ts'
 import type { AssumptionVerdict } from '../judge/verdict.ts'
 import { decideVerdicts } from '../judge/verdicts.ts'
-import { describeRest } from './cleanup.ts'
+import { describeRest, isAsBefore } from './cleanup.ts'
 import { isDone, isPage } from './conversation.ts'
 import { authorizationOf, describeRequest, type ProbeRequest, quotaPathOf } from './probe.ts'
 import type { ProbeState } from './questioning.ts'
@@ -38,7 +38,9 @@ export interface Assessment {
   assumptions: readonly AssumptionVerdict[]
   /** How many of the reachable checks were reached, in per cent. */
   reached: number
-  passed: boolean
+  verdict: 'passed' | 'failed' | 'inconclusive'
+  /** What is missing for a result, in sentences. If nothing fails either, the run has passed. */
+  lacks: readonly string[]
 }
 
 export interface AssessmentOptions {
@@ -50,9 +52,14 @@ export interface AssessmentOptions {
   isAccepted(finding: JudgedDifference): boolean
   /** In per cent. */
   minReached: number
+  /** Whether no other client changes the account, so that nobody but the service can have changed it. */
+  isSoleWriter: boolean
 }
 
 type Outcome = Omit<VerifyCheck, 'id'>
+
+/** The share of its questions that a run must ask for a result: few answers would show little, and a pass tells nothing. */
+const LEAST_ASKED = 0.5
 
 const undecidable = (message: string): Outcome => ({ outcome: 'undecidable', message })
 const notReached = (message: string): Outcome => ({ outcome: 'not reached', message })
@@ -62,14 +69,14 @@ const notReached = (message: string): Outcome => ({ outcome: 'not reached', mess
  * that no probe can show has no check.
  */
 export function assess(options: AssessmentOptions): Assessment {
-  const { result, choices, minReached } = options
+  const { result, choices, isSoleWriter } = options
   const { operations } = choices.contract
   const shown = new Set(result.probes.flatMap(({ probe }) => probe.rule ?? []))
   const rules = new Map(operations.flatMap((each) => each.rules).map((rule) => [rule.id, rule]))
   const assumptions = decideVerdicts(result.conclusion.observations, choices)
   const failed = failedExchanges(result)
   const checks: VerifyCheck[] = [
-    { id: 'restoration', ...checkRestoration(result) },
+    { id: 'restoration', ...checkRestoration(result, isSoleWriter) },
     ...checkFindings(options),
     ...operations.map((each) => ({ id: `operation/${each.id}`, ...checkOperation(each, result, failed) })),
     ...[...rules.values()]
@@ -83,11 +90,31 @@ export function assess(options: AssessmentOptions): Assessment {
   const count = (...outcomes: CheckOutcome[]) => checks.filter(({ outcome }) => outcomes.includes(outcome)).length
   const done = count('pass', 'fail', 'baselined')
   const reached = Math.floor((100 * done) / Math.max(1, done + count('not reached')))
-  const isWhole = result.ended === undefined || result.ended.kind === 'quota'
-  // A run without a judged answer shows nothing.
-  const isAnything = checks.some(({ id, outcome }) => outcome === 'pass' && id.includes('/'))
-  const passed = isWhole && isAnything && count('fail') === 0 && result.cleanup.restored && reached >= minReached
-  return { checks, assumptions, reached, passed }
+  const lacks = listLacks(options, checks, reached)
+  const verdict = count('fail') > 0 ? 'failed' : lacks.length > 0 ? 'inconclusive' : 'passed'
+  return { checks, assumptions, reached, verdict, lacks }
+}
+
+/** What is missing for a result, the reason of an early end first, because it explains the rest. */
+function listLacks(
+  { result: { ended, probes, cleanup }, minReached }: AssessmentOptions,
+  checks: readonly VerifyCheck[],
+  reached: number,
+): string[] {
+  const planned = probes.filter(({ barrier }) => barrier === undefined)
+  const asked = planned.filter(({ isAsked }) => isAsked).length
+  const isWhole = ended === undefined || ended.kind === 'quota'
+  return [
+    ...(isWhole ? [] : [`${capitalise(ended.reason)}.`]),
+    ...(checks.some(({ id, outcome }) => outcome === 'pass' && id.includes('/')) ? [] : ['No answer shows anything.']),
+    ...(asked < planned.length * LEAST_ASKED
+      ? [`Only ${asked} of ${planned.length} questions were asked, which is too little for a result.`]
+      : []),
+    ...(reached < minReached
+      ? [`Only ${reached} % of the checks were reached; --min-reached asks for ${minReached} %.`]
+      : []),
+    ...(isAsBefore(cleanup) ? [] : ['It is not shown that the account is as before.']),
+  ]
 }
 
 /**
@@ -98,13 +125,19 @@ export function concernsService(finding: JudgedDifference): boolean {
   return isFailure(finding) && partyOf(finding) === 'service'
 }
 
-function checkRestoration({ cleanup }: VerifyResult): Outcome {
+/** What another client may have done is no failure. */
+function checkRestoration({ cleanup }: VerifyResult, isSoleWriter: boolean): Outcome {
   const { domains, groups } = cleanup.removed
-  if (!cleanup.restored) {
-    return { outcome: 'fail', message: `It is not shown that the account is as before: ${describeRest(cleanup)}.` }
+  const did = `${domains} domains and ${groups} groups were removed`
+  const shown =
+    domains + groups === 0 ? 'Nothing had to be removed.' : `${did}; the lists of the account are as before.`
+  if (isAsBefore(cleanup)) return { outcome: 'pass', message: shown }
+  const rest = describeRest(cleanup)
+  if (!cleanup.restored || isSoleWriter) {
+    return { outcome: 'fail', message: `It is not shown that the account is as before: ${rest}.` }
   }
-  const did = `${domains} domains and ${groups} groups were removed; the lists of the account are as before.`
-  return { outcome: 'pass', message: domains + groups === 0 ? 'Nothing had to be removed.' : did }
+  const who = 'another client or the service has changed the rest'
+  return undecidable(`${did}, and nothing of the run is left; ${who}: ${rest}. With --sole-writer, this fails.`)
 }
 
 /** One check for each id of a finding that is a failure. */
@@ -227,4 +260,8 @@ function curlOf(sent: ProbeRequest, target: string): string {
   )
   // The shell replaces the variable only within double quotes.
   return line.replace(`'Authorization: ${authorization}'`, `"Authorization: ${authorization}"`)
+}
+
+function capitalise(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
 }

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
+import { explainFailure } from '../http/connection-failure.ts'
 
 /** A request as it is sent over the connection. */
 export interface WireRequest {
@@ -85,33 +86,11 @@ async function receive(response: IncomingMessage): Promise<WireResponse> {
   return { status: response.statusCode ?? 0, rawHeaders: response.rawHeaders, body: Buffer.concat(chunks) }
 }
 
-/** Error codes from before anything was sent, with their meaning for the user. */
-const BEFORE: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing listens there',
-  ENOTFOUND: 'there is no host of this name',
-  EAI_AGAIN: 'the name of the host could not be looked up',
-  EHOSTUNREACH: 'there is no way to the host',
-  ENETUNREACH: 'there is no way to the host',
-  ETIMEDOUT: 'the host does not answer',
-}
-
-function explain({ code = '', message }: NodeJS.ErrnoException, { socket }: ClientRequest): ConnectionError {
-  const why = Object.hasOwn(BEFORE, code) ? BEFORE[code] : undefined
-  if (why !== undefined) return new ConnectionError(`${why} (${code})`)
-  if (code === 'HPE_HEADER_OVERFLOW') {
+function explain(error: NodeJS.ErrnoException, { socket }: ClientRequest): ConnectionError {
+  if (error.code === 'HPE_HEADER_OVERFLOW') {
     return new ConnectionError(`the header of the response has more than ${LARGEST_RESPONSE_HEADER >> 10} KiB`)
   }
-  if (code.startsWith('HPE_')) return new ConnectionError(`what came back is not HTTP (${code})`)
-  if (/CERT|SELF_SIGNED|UNABLE_TO|ERR_TLS|LEAF_SIGNATURE/.test(code)) {
-    const remedy = 'NODE_EXTRA_CA_CERTS names a file with further authorities'
-    return new ConnectionError(`its certificate is not trusted (${code}); ${remedy}`)
-  }
-  if (code.startsWith('ERR_SSL') || code === 'EPROTO' || /TLS connection/.test(message)) {
-    return new ConnectionError(`there is no TLS at this port (${code}); an http:// URL may be right`)
-  }
-  const isConnected = socket !== null && !socket.connecting
-  if (code === 'ECONNRESET' || code === 'EPIPE' || /socket hang up/.test(message)) {
-    return new ConnectionError('the connection was closed before the response was complete', isConnected)
-  }
-  return new ConnectionError(code === '' ? message : `${message} (${code})`, isConnected)
+  const { kind, reason } = explainFailure(error, socket !== null && !socket.connecting)
+  const remedy = kind === 'certificate' ? '; NODE_EXTRA_CA_CERTS names a file with further authorities' : ''
+  return new ConnectionError(reason + remedy, kind === 'cut')
 }

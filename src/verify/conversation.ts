@@ -1,11 +1,13 @@
 import type { Contract } from '../contract/contract.ts'
 import { decodeBody } from '../exchanges/content-coding.ts'
 import type { Exchange, SeenResponse } from '../exchanges/exchange.ts'
+import { type HeaderFields, Keys, pairsOf, readFields, redactBody } from '../exchanges/keys.ts'
 import { codeIn, readOutcome } from '../exchanges/reading.ts'
 import type { Clock } from '../ground/clock.ts'
+import { clearInterval, setInterval } from '../ground/timers.ts'
 import type { Conclusion } from '../judge/judge.ts'
-import type { RequestBudget } from './budget.ts'
-import { type Client, ConnectionError, LARGEST_RESPONSE, type WireResponse } from './client.ts'
+import { RequestBudget, type Reserve } from './budget.ts'
+import { type Client, ConnectionError, LARGEST_RESPONSE } from './client.ts'
 import { findHarm } from './harmful-requests.ts'
 import { type Holdings, intentOf } from './holdings.ts'
 import type { Ledger } from './ledger.ts'
@@ -38,26 +40,24 @@ export interface RunJudge {
 
 export interface ConversationOptions {
   client: Pick<Client, 'send'>
-  contract: Pick<Contract, 'basePath'>
+  contract: Pick<Contract, 'basePath' | 'operations'>
   apiKey: string
   clock: Clock
-  budget: RequestBudget
+  reserve: Reserve
+  /** They are empty, or, for a sweep, what the ledger says. */
   holdings: Holdings
   ledger: Pick<Ledger, 'write'>
+  judge: Pick<RunJudge, 'take'> | undefined
   /** Whether anything but GET and HEAD may be sent. */
   writes: boolean
-  /** Resolves after this many milliseconds. */
-  pause(milliseconds: number): Promise<void>
-}
-
-/** What a run and its cleanup send and wait with. */
-export interface Way extends Pick<ConversationOptions, 'budget' | 'holdings' | 'pause'> {
-  conversation: Conversation
   /** Whether to wait for quotas however long it takes. If not, the asking ends when they are used up. */
   waits: boolean
-  /** Waits for a new window of the path, or until the signal is aborted. */
-  waitFor(path: string): Promise<void>
+  /** Resolves after this many milliseconds, or when the signal is aborted. */
+  sleep(milliseconds: number, signal: AbortSignal): Promise<void>
+  /** Ends the asking, and all waiting for quotas. */
   signal: AbortSignal
+  /** Takes what the run does, as a clause. */
+  tell(doing: string): void
 }
 
 /** A request that a run must not send. The run leaves its probe out. */
@@ -69,71 +69,100 @@ export class HarmfulRequest extends Error {
 const PAUSES = [500, 2_000]
 /** In milliseconds: after this time, a list shows every change, and nothing of a killed run is under way. */
 export const SETTLING = 2_000
+/** In milliseconds. If the clocks differ, the whole second in which a window ends may not be over. */
+const AFTER_RESET = 1_000
+/** In milliseconds: how often the run reports that it still waits. */
+const TICK = 1_000
 const NOTHING: SeenResponse = { status: 0, headers: {}, body: { isKnown: true, bytes: Buffer.alloc(0) } }
 
+/** What came on the way; `trouble` says what happened there, if the answer is not that of the service. */
+interface Sent {
+  exchange: Exchange
+  trouble: string | undefined
+  error?: ConnectionError
+}
+
 /**
- * Sends the requests of a run, one after the other. What a request may create is in the ledger before it is sent. A read
- * that met trouble on the way is sent again. A write is not: the service may have done it.
+ * Sends the requests of a run, one after the other, within its quotas. What a request may create is in the ledger before
+ * it is sent. A read that met trouble on the way is sent again. A write is not: the service may have done it.
  */
 export class Conversation {
   readonly exchanges: RunExchange[] = []
   /** What went wrong on the way to the service, one sentence each. */
   readonly troubles: string[] = []
+  readonly budget: RequestBudget
+  readonly holdings: Holdings
+  readonly waits: boolean
+  readonly signal: AbortSignal
+  readonly tell: (doing: string) => void
   /** How many requests were sent. */
   sent = 0
   readonly #options: ConversationOptions
-  #judge: RunJudge | undefined
+  readonly #keys = new Keys()
   #hasWritten = false
   /** Whether a list shows a change only after a while; `undefined` until the first list after a change. */
   #lags: boolean | undefined
 
   constructor(options: ConversationOptions) {
+    const { contract, reserve, clock } = options
     this.#options = options
+    this.budget = new RequestBudget(contract, reserve, clock)
+    this.holdings = options.holdings
+    this.waits = options.waits
+    this.signal = options.signal
+    this.tell = options.tell
   }
 
-  /** Judges the exchanges so far, and then each exchange to come. */
-  judgeWith(judge: RunJudge): void {
-    for (const { exchange } of this.exchanges) judge.take(exchange)
-    this.#judge = judge
+  /** A short pause, which a signal does not end: the cleanup needs it. */
+  pause(milliseconds: number): Promise<void> {
+    return this.#options.sleep(milliseconds, new AbortController().signal)
   }
 
-  /** @throws ConnectionError if no answer came, except to a write that may have arrived */
+  /** Waits for a new window of the path, or until the signal is aborted. */
+  async waitFor(path: string): Promise<void> {
+    const wait = this.budget.untilReset(path) + AFTER_RESET
+    const renew = this.budget.renewAfter(wait)
+    const say = () => this.tell(`waits for the quota of ${path}`)
+    say()
+    const timer = setInterval(say, TICK).unref()
+    await this.#options.sleep(wait, this.signal)
+    clearInterval(timer)
+    if (!this.signal.aborted) renew()
+  }
+
+  /** @throws ConnectionError if no answer came, except to a write that may have arrived; HarmfulRequest */
   async ask(request: ProbeRequest, probe?: string): Promise<ProbeAnswer> {
-    const { holdings, ledger, writes } = this.#options
     const isWrite = !isRead(request)
-    const harm = isWrite && !writes ? `${request.method} is a write` : findHarm(request, holdings)
+    this.#prepare(request, isWrite)
+    if (!isWrite && this.#hasWritten && this.#lags === true) await this.pause(SETTLING)
+    this.#hasWritten = isWrite
+    const where = `${request.method} ${request.path}`
+    for (let attempt = 0; ; attempt++) {
+      const { exchange, trouble, error } = await this.#send(request)
+      if (!isWrite && (await this.#isTooEarly(request, exchange))) continue
+      if (trouble === undefined) return this.#take(exchange, request, probe)
+      if (isWrite) {
+        this.troubles.push(`${where}: ${trouble}. It was not sent again, because it may have been done.`)
+        this.holdings.doubt(request)
+        return this.#take({ ...exchange, response: undefined }, request, probe)
+      }
+      const wait = PAUSES[attempt]
+      if (wait === undefined && error !== undefined) throw error
+      if (wait === undefined) return this.#take(exchange, request, probe)
+      this.troubles.push(`${where}: ${trouble}. It was sent again.`)
+      await this.pause(wait)
+    }
+  }
+
+  /** Notes what the request may create. @throws HarmfulRequest, LedgerError */
+  #prepare(request: ProbeRequest, isWrite: boolean): void {
+    const { ledger, writes } = this.#options
+    const harm = isWrite && !writes ? `${request.method} is a write` : findHarm(request, this.holdings)
     if (harm !== undefined) throw new HarmfulRequest(`A probe must not be sent: ${harm}.`)
     const intent = intentOf(request)
-    if (intent !== undefined) {
-      ledger.write({ creates: intent })
-      holdings.intend(intent)
-    }
-    if (!isWrite && this.#hasWritten && this.#lags === true) await this.#options.pause(SETTLING)
-    this.#hasWritten = isWrite
-    return isWrite ? this.#write(request, probe) : this.#read(request, probe)
-  }
-
-  async #write(request: ProbeRequest, probe: string | undefined): Promise<ProbeAnswer> {
-    const { exchange, trouble } = await this.#send(request)
-    if (trouble === undefined) return this.#take(exchange, request, probe)
-    this.troubles.push(
-      `${request.method} ${request.path}: ${trouble}. It was not sent again, because it may have been done.`,
-    )
-    this.#options.holdings.doubt(request)
-    return this.#take({ ...exchange, response: undefined }, request, probe)
-  }
-
-  async #read(request: ProbeRequest, probe: string | undefined): Promise<ProbeAnswer> {
-    for (const wait of PAUSES) {
-      const { exchange, trouble } = await this.#send(request)
-      if (await this.#isTooEarly(request, exchange)) continue
-      if (trouble === undefined) return this.#take(exchange, request, probe)
-      this.troubles.push(`${request.method} ${request.path}: ${trouble}. It was sent again.`)
-      await this.#options.pause(wait)
-    }
-    const { exchange, error } = await this.#send(request)
-    if (error !== undefined) throw error
-    return this.#take(exchange, request, probe)
+    if (intent === undefined) return
+    ledger.write({ creates: intent })
+    this.holdings.intend(intent)
   }
 
   /**
@@ -142,48 +171,53 @@ export class Conversation {
    */
   async #isTooEarly(request: ProbeRequest, { response }: Exchange): Promise<boolean> {
     if (this.#lags === false || response === undefined) return false
-    const lacks = this.#options.holdings.lacksOwn(request, dataOf(request, response))
+    const lacks = this.holdings.lacksOwn(request, dataOf(request, response))
     if (lacks === undefined) return false
     const isFirst = this.#lags === undefined
     this.#lags = lacks === isFirst
     if (!isFirst || !lacks) return false
-    await this.#options.pause(SETTLING)
+    await this.pause(SETTLING)
     return true
   }
 
-  /** `trouble` is what happened on the way, if the answer is not that of the service. */
-  async #send(request: ProbeRequest): Promise<{ exchange: Exchange; trouble?: string; error?: ConnectionError }> {
-    const { client, clock, contract, budget, apiKey, holdings } = this.#options
+  /** @throws ConnectionError if the request certainly did not arrive, or nobody knows what becomes of it */
+  async #send(request: ProbeRequest): Promise<Sent> {
+    const { client, clock, contract, apiKey } = this.#options
     const { method, path } = request
     const body = bytesOfBody(request)
     const headers = headersOf(request)
     const authorization = authorizationOf(request, apiKey)
-    if (hasKey(request)) budget.spend(quotaPathOf(request))
+    const own: HeaderFields = authorization === undefined ? [] : [['authorization', authorization]]
+    const credentials = this.#keys.credentialsOf(own)
+    const isInvented = credentials.kind === 'sent' && (request.key === 'wrong' || request.key === 'longer')
+    if (hasKey(request)) this.budget.spend(quotaPathOf(request))
     this.sent++
     const at = clock()
     const exchangeOf = (response: SeenResponse | undefined): Exchange => ({
       id: response?.headers['x-request-id'] || `request ${this.sent}`,
-      at,
-      until: clock(),
-      overlaps: false,
+      ...{ at, until: clock(), overlaps: false, response },
       request: {
-        ...{ method, target: contract.basePath + path, headers, credentials: credentialsOf(request) },
+        ...{ method, target: contract.basePath + path, headers },
+        credentials: isInvented ? { ...credentials, isInvented } : credentials,
         body: { isKnown: true, bytes: body ?? Buffer.alloc(0) },
       },
-      response,
     })
     try {
       const fields = { ...headers, ...(authorization !== undefined && { authorization }) }
-      const response = readResponse(await client.send({ method, path, headers: fields, body }), apiKey)
-      if (hasKey(request)) {
-        budget.believe(quotaPathOf(request), response.headers, isOverQuota({ code: codeIn(response), response }))
-      }
-      const trouble = troubleIn(response, isRead(request))
-      return { exchange: exchangeOf(response), ...(trouble !== undefined && { trouble }) }
+      const { status, rawHeaders, body: raw } = await client.send({ method, path, headers: fields, body })
+      const received = pairsOf(rawHeaders)
+      // A service might repeat the key.
+      const redact = this.#keys.redactorFor({ target: path, fields: [...own, ...received] })
+      const seen = readFields(received, redact)
+      const decoded = decodeBody(raw, seen['content-encoding'], LARGEST_RESPONSE)
+      const response = { status, headers: seen, body: redactBody(decoded, redact) }
+      const isRefused = isOverQuota({ code: codeIn(response), response })
+      if (hasKey(request)) this.budget.believe(quotaPathOf(request), seen, isRefused)
+      return { exchange: exchangeOf(response), trouble: troubleIn(response, isRead(request)) }
     } catch (error) {
       if (!(error instanceof ConnectionError)) throw error
       if (error.isCut) return { exchange: exchangeOf(undefined), trouble: error.message, error }
-      if (!isRead(request)) holdings.doubt(request)
+      if (!isRead(request)) this.holdings.doubt(request)
       throw error
     }
   }
@@ -191,10 +225,10 @@ export class Conversation {
   #take(exchange: Exchange, request: ProbeRequest, probe: string | undefined): ProbeAnswer {
     const { response = NOTHING } = exchange
     const data = dataOf(request, response)
-    const group = this.#options.holdings.learn(request, data)
+    const group = this.holdings.learn(request, data)
     if (group !== undefined) this.#options.ledger.write({ group })
     this.exchanges.push({ exchange, sent: request, probe })
-    this.#judge?.take(exchange)
+    this.#options.judge?.take(exchange)
     return { response, code: codeIn(response), data, isLost: exchange.response === undefined }
   }
 }
@@ -229,36 +263,4 @@ export function isOverQuota({ code, response }: Pick<ProbeAnswer, 'code' | 'resp
 
 export function isDone({ response: { status } }: Pick<ProbeAnswer, 'response'>): boolean {
   return status >= 200 && status < 300
-}
-
-/** The response without its content coding, and without the key, because a service might repeat the key. */
-function readResponse({ status, rawHeaders, body }: WireResponse, apiKey: string): SeenResponse {
-  const headers: Record<string, string> = Object.create(null)
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = (rawHeaders[index] ?? '').toLowerCase()
-    const value = hideKey(rawHeaders[index + 1] ?? '', apiKey)
-    headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`
-  }
-  const decoded = decodeBody(body, headers['content-encoding'], LARGEST_RESPONSE)
-  if (!decoded.isKnown) return { status, headers, body: decoded }
-  const plain = decoded.bytes
-  const bytes = plain.includes(apiKey) ? Buffer.from(hideKey(plain.toString('latin1'), apiKey), 'latin1') : plain
-  return { status, headers, body: { isKnown: true, bytes } }
-}
-
-/** A shorter key is no secret: everybody can try all keys of its length. */
-const SHORTEST_SECRET = 8
-
-/** Of a short key, only what stands behind `Bearer` is hidden. */
-function hideKey(text: string, apiKey: string): string {
-  if (apiKey.length >= SHORTEST_SECRET) return text.replaceAll(apiKey, '[key]')
-  return text.replaceAll(`Bearer ${apiKey}`, 'Bearer [key]')
-}
-
-/** The kept exchange must not contain the key itself. */
-function credentialsOf({ key, scheme = 'Bearer' }: ProbeRequest): Exchange['request']['credentials'] {
-  if (key === 'none') return { kind: 'none' }
-  if (key === 'bare') return { kind: 'sent', scheme: '[key]', key: 'key 1', isWord: false }
-  if (key === undefined) return { kind: 'sent', scheme, key: 'key 1', isWord: true }
-  return { kind: 'sent', scheme, key: `${key} key`, isWord: true, isInvented: true }
 }

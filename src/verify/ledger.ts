@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { closeSync, fsyncSync, openSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, closeSync, fsyncSync, openSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DomainGroup } from '../domain/account.ts'
 import { readInput } from '../ground/input-file.ts'
@@ -60,19 +60,11 @@ export function digestOf(target: string, apiKey: string): string {
  */
 export class Ledger {
   readonly path: string
-  readonly #file: number
 
   /** Creates the file, which only its owner may read. @throws LedgerError if it exists or cannot be written */
   constructor(path: string, head: LedgerHead) {
     this.path = path
-    try {
-      this.#file = openSync(path, 'wx', 0o600)
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException
-      const isThere = code === 'EEXIST'
-      throw new LedgerError(isThere ? 'is there already; undo its run with --sweep' : `cannot be opened (${code})`)
-    }
-    this.#write({ ledger: KIND, version: VERSION, ...head })
+    this.#append({ ledger: KIND, version: VERSION, ...head }, 'ax')
     const folder = openSync(dirname(path), 'r')
     fsyncSync(folder)
     closeSync(folder)
@@ -80,25 +72,22 @@ export class Ledger {
 
   /** @throws LedgerError if the disk is full. */
   write(line: LedgerLine): void {
-    this.#write(line)
-  }
-
-  close(): void {
-    closeSync(this.#file)
+    this.#append(line, 'a')
   }
 
   /** Removes the file. Nothing of the run may be left in the account then. */
   remove(): void {
-    this.close()
     rmSync(this.path, { force: true })
   }
 
-  #write(entry: object): void {
+  #append(entry: object, flag: string): void {
     try {
-      writeFileSync(this.#file, `${JSON.stringify(entry).replace(/[\u0080-\uffff]/g, escapeUnit)}\n`)
-      fsyncSync(this.#file)
+      const line = `${JSON.stringify(entry).replace(/[\u0080-\uffff]/g, escapeUnit)}\n`
+      appendFileSync(this.path, line, { flag, mode: 0o600, flush: true })
     } catch (error) {
-      throw new LedgerError(`cannot be written (${(error as NodeJS.ErrnoException).code})`)
+      const { code } = error as NodeJS.ErrnoException
+      const isThere = code === 'EEXIST'
+      throw new LedgerError(isThere ? 'is there already; undo its run with --sweep' : `cannot be written (${code})`)
     }
   }
 }

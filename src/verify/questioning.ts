@@ -1,6 +1,6 @@
 import type { DomainGroup } from '../domain/account.ts'
 import { costOfRestoring } from './cleanup.ts'
-import { HarmfulRequest, isOverQuota, type Way } from './conversation.ts'
+import { type Conversation, HarmfulRequest, isOverQuota } from './conversation.ts'
 import { intentOf, readDomains, readGroups } from './holdings.ts'
 import { needsWrites, type PlannedProbe } from './plan.ts'
 import { countByPath, type Needs, type ProbeRequest, type ProbeScene, quotaPathOf } from './probe.ts'
@@ -21,15 +21,11 @@ export interface EarlyEnd {
   reason: string
 }
 
-export interface QuestioningOptions extends Way {
+interface QuestioningOptions {
   plan: readonly PlannedProbe[]
   /** The suffix of the domains of the run, without a dot. */
   suffix: string
   writes: boolean
-  /** Why the run must not write, if so. */
-  unreadable: string | undefined
-  /** Reports what the run does. */
-  tell(doing: string): void
 }
 
 /** Requests of each path that are left for the cleanup beyond its need, because other clients may spend too. */
@@ -46,27 +42,38 @@ const ADDED_AT_ONCE = 10
 /** Asks the probes of a plan within the quotas. What a probe needs is set up before it. */
 export class Questioning {
   ended: EarlyEnd | undefined
+  /** Why the run must not write, if so. */
+  unreadable: string | undefined
+  readonly #conversation: Conversation
   readonly #options: QuestioningOptions
-  readonly #states = new Map<string, Omit<ProbeState, keyof PlannedProbe>>()
+  readonly #states: ProbeState[]
   #names = 0
 
-  constructor(options: QuestioningOptions) {
+  constructor(conversation: Conversation, options: QuestioningOptions) {
+    this.#conversation = conversation
     this.#options = options
-    // The first requests of the run have answered these.
-    for (const { id } of [READ_GROUPS, READ_DOMAINS]) this.#states.set(id, { isAsked: true })
+    this.#states = options.plan.map((planned) => ({
+      ...planned,
+      // The first requests of the run answer these.
+      isAsked: planned.probe === READ_GROUPS || planned.probe === READ_DOMAINS,
+      ...(planned.barrier !== undefined && { reason: planned.barrier }),
+    }))
   }
 
   /** How many probes were asked. */
   get asked(): number {
-    return [...this.#states.values()].filter(({ isAsked }) => isAsked).length
+    return this.#states.filter(({ isAsked }) => isAsked).length
   }
 
-  get states(): ProbeState[] {
+  /** How many probes the run may ask. */
+  get planned(): number {
+    return this.#states.filter(({ barrier }) => barrier === undefined).length
+  }
+
+  /** What became of each probe, when nothing more is asked. */
+  conclude(): readonly ProbeState[] {
     const reason = this.ended?.reason ?? 'the run ended before'
-    return this.#options.plan.map((planned) => ({
-      ...planned,
-      ...(this.#states.get(planned.probe.id) ?? { isAsked: false, reason: planned.barrier ?? reason }),
-    }))
+    return this.#states.map((state) => (isSettled(state) ? state : { ...state, reason }))
   }
 
   end(kind: EarlyEnd['kind'], reason: string): void {
@@ -77,21 +84,21 @@ export class Questioning {
 
   /** Asks what the quotas allow, waits if this is wanted, and continues until no probe is left that can be asked. */
   async askAll(): Promise<void> {
-    const { plan, waits, waitFor, signal, budget } = this.#options
+    const { signal, budget, waits } = this.#conversation
     for (let fruitless = 0; fruitless < FRUITLESS_WINDOWS; fruitless++) {
       const asked = this.asked
       const short = new Set<string>()
-      for (const planned of plan) {
-        if (planned.probe.exhausts === true || this.#isSettled(planned)) continue
+      for (const state of this.#states) {
+        if (state.probe.exhausts === true || isSettled(state)) continue
         if (signal.aborted) return this.#interrupt()
-        const lacking = await this.#tryProbe(planned)
+        const lacking = await this.#tryProbe(state)
         if (lacking !== undefined) short.add(lacking)
       }
       if (short.size === 0) return
       if (!waits) return this.end('quota', 'the quotas of this window are used up')
       if (this.asked > asked) fruitless = -1
       const [soonest = ''] = [...short].toSorted((one, other) => budget.untilReset(one) - budget.untilReset(other))
-      await waitFor(soonest)
+      await this.#conversation.waitFor(soonest)
       if (signal.aborted) return this.#interrupt()
     }
     this.end('quota', `in ${FRUITLESS_WINDOWS} windows, the quotas left no request to send`)
@@ -99,26 +106,27 @@ export class Questioning {
 
   /** Uses up quotas on purpose. */
   async exhaust(): Promise<void> {
-    const { plan, conversation, budget, signal, tell } = this.#options
-    for (const planned of plan) {
-      const { probe, sample } = planned
+    const { budget, signal, tell } = this.#conversation
+    for (const state of this.#states) {
+      const { probe, sample } = state
       const [request] = sample
-      if (probe.exhausts !== true || this.#isSettled(planned) || request === undefined) continue
+      if (probe.exhausts !== true || isSettled(state) || request === undefined) continue
       if (signal.aborted) return this.#interrupt()
       tell(probe.id)
       const path = quotaPathOf(request)
       const { limit = 0, remaining = limit } = budget.viewOf(path) ?? {}
       if (remaining > limit) {
-        this.#skip(planned, `the key has more than the ${limit} requests of the contract, as a new key may`)
+        state.reason = `the key has more than the ${limit} requests of the contract, as a new key may`
         continue
       }
       let isRefused = false
       for (let left = remaining + BEYOND; left > 0 && !isRefused && !signal.aborted; left--) {
-        isRefused = (await conversation.ask(request, probe.id)).code === 'rate_limited'
+        isRefused = (await this.#conversation.ask(request, probe.id)).code === 'rate_limited'
       }
       // Without a refusal, the requests until the signal answer nothing.
       if (signal.aborted && !isRefused) return this.#interrupt()
-      this.#states.set(probe.id, { isAsked: true, ...(isRefused && { allowed: (budget.viewOf(path)?.sent ?? 1) - 1 }) })
+      state.isAsked = true
+      if (isRefused) state.allowed = (budget.viewOf(path)?.sent ?? 1) - 1
     }
   }
 
@@ -126,91 +134,82 @@ export class Questioning {
     this.end('interrupted', 'the run was interrupted')
   }
 
-  #isSettled({ probe, barrier }: PlannedProbe): boolean {
-    return barrier !== undefined || this.#states.has(probe.id)
-  }
-
-  #skip({ probe }: PlannedProbe, reason: string): undefined {
-    this.#states.set(probe.id, { isAsked: false, reason })
-  }
-
   /** Returns the path whose quota is too small. */
-  async #tryProbe(planned: PlannedProbe): Promise<string | undefined> {
-    const { probe, sample } = planned
-    const { unreadable, tell } = this.#options
-    tell(probe.id)
-    if (unreadable !== undefined && needsWrites(probe, sample)) return this.#skip(planned, unreadable)
+  async #tryProbe(state: ProbeState): Promise<string | undefined> {
+    const { probe, sample } = state
+    this.#conversation.tell(probe.id)
     const whole = this.#tooLargeFor(sample)
-    if (whole !== undefined) {
-      return this.#skip(planned, `it needs more than the quota of ${whole} has beside the reserve and the cleanup`)
+    if (this.unreadable !== undefined && needsWrites(probe, sample)) state.reason = this.unreadable
+    else if (whole !== undefined) {
+      state.reason = `it needs more than the quota of ${whole} has beside the reserve and the cleanup`
     }
+    if (isSettled(state)) return undefined
     try {
-      return await this.#ask(planned)
+      const outcome = await this.#ask(state)
+      if ('lacking' in outcome) return outcome.lacking
+      Object.assign(state, outcome)
     } catch (error) {
       if (!(error instanceof HarmfulRequest)) throw error
-      return this.#skip(planned, error.message)
+      state.reason = error.message
     }
+    return undefined
   }
 
-  async #ask(planned: PlannedProbe): Promise<string | undefined> {
-    const { probe, sample } = planned
-    const { conversation } = this.#options
-    const { needs = {} } = probe
+  async #ask({ probe, sample }: ProbeState): Promise<Pick<ProbeState, 'isAsked' | 'reason'> | { lacking: string }> {
+    const { needs = {}, id } = probe
     for (let sent = 0; ; sent++) {
       const setUp = this.#nextSetUp(needs)
       // It is useless to set up a probe that cannot be asked afterwards.
       const lacking = this.#lackingFor(setUp === undefined ? sample : [setUp, ...sample])
-      if (lacking !== undefined) return lacking
+      if (lacking !== undefined) return { lacking }
       if (setUp === undefined) break
-      if (sent >= MOST_SET_UPS) return this.#skip(planned, 'the service did not accept what the probe needs')
-      const answer = await conversation.ask(setUp)
-      if (isOverQuota(answer)) return quotaPathOf(setUp)
+      if (sent >= MOST_SET_UPS) return notAsked('the service did not accept what the probe needs')
+      if (isOverQuota(await this.#conversation.ask(setUp))) return { lacking: quotaPathOf(setUp) }
     }
     if (needs.alone !== undefined && !(await this.#isAlone(needs.alone))) {
-      return this.#skip(planned, `the account has ${needs.alone} of others, which a wrong service might change`)
+      return notAsked(`the account has ${needs.alone} of others, which a wrong service might change`)
     }
     for (const request of probe.send(this.#sceneFor(needs))) {
-      const answer = await conversation.ask(request, probe.id)
+      const answer = await this.#conversation.ask(request, id)
       // A refusal for the quota says nothing about the question: another client has used up the quota.
-      if (isOverQuota(answer)) return quotaPathOf(request)
-      if (answer.isLost) return this.#skip(planned, `the answer to ${request.method} ${request.path} was lost`)
+      if (isOverQuota(answer)) return { lacking: quotaPathOf(request) }
+      if (answer.isLost) return notAsked(`the answer to ${request.method} ${request.path} was lost`)
     }
-    this.#states.set(probe.id, { isAsked: true })
-    return undefined
+    return { isAsked: true }
   }
 
   /** The path whose quota is too small for the requests and the later cleanup. */
   #lackingFor(requests: readonly ProbeRequest[]): string | undefined {
-    const { budget, writes, holdings } = this.#options
-    const needed = countByPath(requests)
+    const { budget, holdings } = this.#conversation
     const intents = requests.flatMap((request) => intentOf(request) ?? [])
     const created = intents.filter(({ group }) => group !== undefined).length
     const added = intents.reduce((sum, { domains = [] }) => sum + domains.length, 0)
     const cleanup = costOfRestoring(holdings.groups.size + holdings.unknown + created, holdings.domains.size + added)
-    return [...needed].find(
-      ([path, count]) => budget.left(path) < count + (writes && path in cleanup ? (cleanup[path] ?? 0) + SLACK : 0),
-    )?.[0]
+    return [...countByPath(requests)].find(([path, count]) => {
+      const kept = this.#options.writes && path in cleanup ? (cleanup[path] ?? 0) + SLACK : 0
+      return budget.left(path) < count + kept
+    })?.[0]
   }
 
   /** The path for which even a whole window is too small. */
   #tooLargeFor(requests: readonly ProbeRequest[]): string | undefined {
-    const { budget, writes } = this.#options
-    const cleanup = writes ? costOfRestoring(0, 0) : {}
-    const needed = [...countByPath(requests)]
-    return needed.find(([path, count]) => budget.whole(path) < count + (cleanup[path] ?? 0))?.[0]
+    const cleanup = this.#options.writes ? costOfRestoring(0, 0) : {}
+    const { budget } = this.#conversation
+    return [...countByPath(requests)].find(([path, count]) => budget.whole(path) < count + (cleanup[path] ?? 0))?.[0]
   }
 
   async #isAlone(what: 'groups' | 'domains'): Promise<boolean> {
-    const { holdings, conversation } = this.#options
+    const { holdings } = this.#conversation
     if (!holdings.hasOnlyOwn(what)) return false
-    const { data } = await conversation.ask({ method: 'GET', path: what === 'groups' ? '/domaingroups' : '/domains' })
+    const path = what === 'groups' ? '/domaingroups' : '/domains'
+    const { data } = await this.#conversation.ask({ method: 'GET', path })
     if (what === 'domains') return readDomains(data)?.every((name) => holdings.isOwnDomain(name)) ?? false
     return readGroups(data)?.every((group) => holdings.isOwnListedGroup(group)) ?? false
   }
 
   /** The next request that sets up a probe; `undefined` if everything is there. */
   #nextSetUp(needs: Needs): ProbeRequest | undefined {
-    const { holdings } = this.#options
+    const { holdings } = this.#conversation
     const { missing } = this.#groupsFor(needs)
     const lacking = (needs.domains ?? 0) + (missing ?? 0) - holdings.free(ADDED_AT_ONCE).length
     if (lacking > 0) {
@@ -224,11 +223,11 @@ export class Questioning {
   }
 
   #sceneFor(needs: Needs): ProbeScene {
-    const { mark, before } = this.#options.holdings
+    const { mark, before } = this.#conversation.holdings
     return {
       mark,
       groups: this.#groupsFor(needs).found,
-      domains: this.#options.holdings.free(needs.domains ?? 0),
+      domains: this.#conversation.holdings.free(needs.domains ?? 0),
       freshDomain: this.#freshDomain,
       freshName: this.#freshName,
       unknownId: mark,
@@ -240,13 +239,22 @@ export class Questioning {
   #groupsFor({ groups = [] }: Needs): { found: DomainGroup[]; missing?: number } {
     const found: DomainGroup[] = []
     for (const members of groups) {
-      const group = this.#options.holdings.groupWith(members, found)
+      const group = this.#conversation.holdings.groupWith(members, found)
       if (group === undefined) return { found, missing: members }
       found.push(group)
     }
     return { found }
   }
 
-  readonly #freshDomain = (): string => `${this.#options.holdings.mark}-${++this.#names}.${this.#options.suffix}`
-  readonly #freshName = (): string => `${this.#options.holdings.mark} ${++this.#names}`
+  readonly #freshDomain = (): string => `${this.#conversation.holdings.mark}-${++this.#names}.${this.#options.suffix}`
+  readonly #freshName = (): string => `${this.#conversation.holdings.mark} ${++this.#names}`
+}
+
+/** Whether a probe was asked, or will not be. */
+function isSettled({ isAsked, reason }: ProbeState): boolean {
+  return isAsked || reason !== undefined
+}
+
+function notAsked(reason: string): Pick<ProbeState, 'isAsked' | 'reason'> {
+  return { isAsked: false, reason }
 }

@@ -1,7 +1,7 @@
 import type { Choices } from '../contract/choices.ts'
 import type { Block, Check, CommandTimes, Finding, Report, ReportOutcome, ReportRule } from '../reports/report.ts'
 import { type Assessment, CHECK_OUTCOMES, type CheckOutcome, type VerifyCheck } from './checks.ts'
-import { NOTHING_REMOVED } from './cleanup.ts'
+import { isAsBefore, NOTHING_REMOVED } from './cleanup.ts'
 import type { VerifyResult } from './run.ts'
 import { inWords } from './target.ts'
 
@@ -47,13 +47,14 @@ const NOT_ALL: ReportRule = {
 /** Describes the result of a run for every output format. */
 export function describeVerify(options: VerifyReportOptions): Report {
   const { target, result, assessment, minReached, exitCode, startedAt, seconds } = options
-  const { checks, assumptions, reached } = assessment
-  const passed = assessment.passed && exitCode === undefined
+  const { checks, assumptions, reached, verdict } = assessment
+  const passed = verdict === 'passed'
+  const isInconclusive = verdict === 'inconclusive'
   const failed = checks.filter(({ outcome }) => outcome === 'fail')
   const findings = new Map(failed.map((check) => [check, findingOf(check, options)]))
   const account = checks.find(({ id }) => id === 'restoration')?.message ?? ''
   return {
-    ...{ tool: 'verify', title: target, summary: summarise(options), passed, startedAt, seconds },
+    ...{ tool: 'verify', title: target, summary: summarise(options), passed, isInconclusive, startedAt, seconds },
     exitCode: exitCode ?? (passed ? 0 : 1),
     facts: [
       { name: 'Requests', value: `${result.requests}, in ${inWords(seconds)}` },
@@ -63,7 +64,7 @@ export function describeVerify(options: VerifyReportOptions): Report {
     findings: [...findings.values(), ...describeTroubles(options), ...describeEnd(options)],
     checks: checks.map((check) => checkOf(check, findings.get(check))),
     sections: [{ title: 'Quotas', blocks: [tableOf(result.quotas)] }],
-    json: jsonOf(target, passed, { ...result, checks, assumptions }),
+    json: jsonOf(target, verdict, { ...result, checks, assumptions }),
   }
 }
 
@@ -79,16 +80,20 @@ export function describeRefusal(
   return {
     ...{ tool: 'verify', title: target, summary: reason, passed: false, facts: [], sections: [], ...times },
     ...{ findings: [finding], checks: [checkOf(check, finding)] },
-    json: jsonOf(target, false, { checks: [check], assumptions: [], quotas: [], cleanup }),
+    json: jsonOf(target, 'failed', { checks: [check], assumptions: [], quotas: [], cleanup }),
   }
 }
 
 type Results = Pick<VerifyResult, 'quotas' | 'cleanup'> & Pick<Assessment, 'checks' | 'assumptions'>
 
 /** The JSON report, as `docs/schemas/verify.json` describes it. */
-function jsonOf(target: string, passed: boolean, { checks, assumptions, quotas, cleanup }: Results): object {
+function jsonOf(target: string, verdict: Assessment['verdict'], results: Results): object {
+  const { checks, assumptions, quotas, cleanup } = results
+  const { lost, gained, ...rest } = cleanup
   return {
-    ...{ target, passed, outcomes: countOutcomes(checks), assumptions, cleanup },
+    ...{ target, passed: verdict === 'passed', inconclusive: verdict === 'inconclusive' },
+    ...{ outcomes: countOutcomes(checks), assumptions },
+    cleanup: { ...rest, restored: isAsBefore(cleanup), changes: [...lost, ...gained] },
     checks: checks.map(({ finding: _, ...check }) => check),
     quota: quotas.map(({ path, limit, total, remaining, resetsIn }) => ({
       ...{ path, limit, sent: total },
@@ -110,14 +115,10 @@ function countOutcomes(checks: readonly VerifyCheck[]): Record<CheckOutcome, num
   return Object.fromEntries(CHECK_OUTCOMES.map((outcome) => [outcome, count(outcome)])) as Record<CheckOutcome, number>
 }
 
-function summarise({ result, assessment, minReached }: VerifyReportOptions): string {
-  const { checks, assumptions, reached } = assessment
+function summarise({ assessment: { checks, assumptions, lacks } }: VerifyReportOptions): string {
   const counts = countOutcomes(checks)
   const decided = assumptions.filter(({ verdict }) => verdict === 'as chosen' || verdict === 'alternative')
   const alternative = decided.filter(({ verdict }) => verdict === 'alternative').length
-  // The reason for an early end comes first, because it explains the failure.
-  const { ended } = result
-  const end = ended === undefined || ended.kind === 'quota' ? [] : [`${capitalise(ended.reason)}.`]
   const first =
     counts.fail === 0
       ? `Nothing was seen that the contract forbids; ${counts.pass} checks passed.`
@@ -125,12 +126,7 @@ function summarise({ result, assessment, minReached }: VerifyReportOptions): str
   const choices = `${decided.length} of ${assumptions.length} assumptions are decided${alternative === 0 ? '' : `; in ${alternative} of them, the service takes an alternative`}.`
   const rest = `${counts['not reached']} checks were not reached, ${counts.undecidable} cannot be decided from outside or by these answers.`
   const known = counts.baselined === 0 ? [] : [`${counts.baselined} findings are known and do not count.`]
-  const few =
-    reached < minReached
-      ? [`Only ${reached} % of the checks were reached; --min-reached asks for ${minReached} %.`]
-      : []
-  const cleanup = result.cleanup.restored ? [] : ['It is not shown that the account is as before.']
-  return [...end, first, choices, rest, ...known, ...few, ...cleanup].join(' ')
+  return [...lacks, first, choices, rest, ...known].join(' ')
 }
 
 /** What the user should read about a failed check. */
@@ -198,8 +194,4 @@ function checkOf(check: VerifyCheck, finding: Finding | undefined): Check {
     ...(said !== undefined && { message: outcome === 'pass' || outcome === 'fail' ? said : `${outcome}: ${said}` }),
     ...(finding !== undefined && { findings: [finding] }),
   }
-}
-
-function capitalise(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1)
 }

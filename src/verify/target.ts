@@ -1,4 +1,5 @@
 import type { SeenResponse } from '../exchanges/exchange.ts'
+import { shorten } from '../ground/show.ts'
 import { RealDate } from '../ground/timers.ts'
 import { readReset } from './budget.ts'
 import { isOverQuota, isPage, type ProbeAnswer } from './conversation.ts'
@@ -23,8 +24,11 @@ export function refuseTarget(answer: ProbeAnswer, window: number): void {
     throw new TargetError(`the quota is used up already (${status}); come back ${comeBack(headers, window)}`)
   }
   if (isPage(response)) {
+    const came = `${status} and a web page${titleOf(response)}`
     throw new TargetError(
-      `the service answers with a web page (${status}); the base URL of its API is needed, which ends with /api/v1`,
+      status >= 500
+        ? `a gateway answers in place of the service, with ${came}; nothing can be checked`
+        : `the service answers with ${came}; the base URL of its API is needed, which ends with /api/v1`,
     )
   }
   if (status === 401 || status === 403) {
@@ -33,6 +37,13 @@ export function refuseTarget(answer: ProbeAnswer, window: number): void {
       `the service refuses the key (${said}); it is wrong or disabled, or its plan has no API access`,
     )
   }
+}
+
+/** The title of a web page, or else its beginning. */
+function titleOf({ body }: SeenResponse): string {
+  const text = body.isKnown ? body.bytes.toString() : ''
+  const shown = shorten((/<title[^>]*>([^<]*)/i.exec(text)?.[1] ?? text).replace(/\s+/g, ' ').trim(), 80)
+  return shown === '' ? '' : `, "${shown}"`
 }
 
 /**

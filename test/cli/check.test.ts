@@ -103,6 +103,12 @@ describe('check', () => {
       0,
       /The requests went to https:\/\/a\.example/,
     ],
+    [
+      'entries whose times cannot be read',
+      harOf([entryOf({ more: { startedDateTime: '15.01.2026' } }), entryOf({ more: { startedDateTime: 0 } })]),
+      0,
+      /^No request to the service can be read\. \S+1\.har: Entry 1 has a startedDateTime that is no date and time: "15\.01\.2026"\.$/,
+    ],
     ['nothing to judge', harOf([entryOf({ response: { status: 0 } })]), 0, /^The only exchange could not be judged/],
     [
       'a recording without its end',

@@ -185,7 +185,7 @@ describe('proxy with TLS', () => {
     )
     const port = await listenOn(server)
     const args = ['proxy', '--target', `https://localhost:${port}`, '--port', '0']
-    const refusal = / has a certificate that is not trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\); --ca FILE/
+    const refusal = / cannot be reached: its certificate is not trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\); --ca FILE/
     await expectRefusal(args, 3, refusal)
     for (const trust of [['--ca', ca], ['--insecure']]) {
       const baseUrl = await listens(start([...args, ...trust]))
@@ -196,6 +196,10 @@ describe('proxy with TLS', () => {
   it('refuses https:// where no TLS is spoken', async () => {
     const { host } = new URL((await startService()).baseUrl)
     const args = ['proxy', '--target', `https://${host}`, '--port', '0']
-    await expectRefusal(args, 2, `--target https://${host}: https://${host} does not speak TLS…`)
+    await expectRefusal(
+      args,
+      2,
+      `--target https://${host}: https://${host} cannot be reached: there is no TLS at this port…`,
+    )
   })
 })

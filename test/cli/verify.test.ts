@@ -45,7 +45,18 @@ const BAD_TARGETS: readonly (readonly [what: string, serve: Serve, code: 1 | 3, 
     /the quota is used up already \(429\); come back within 60 min$/,
   ],
   ['has a code in red', answers(401, json, envelope('\u001b[31mred')), 1, /refuses the key \(401 \\u001b\[31mred\)/],
-  ['has a web page', answers(200, { 'content-type': 'text/html' }, '<!doctype html>'), 1, /web page \(200\)/],
+  [
+    'has a web page',
+    answers(200, { 'content-type': 'text/html' }, '<!doctype html>'),
+    1,
+    /with 200 and a web page, "<!doctype html>"; the base URL/,
+  ],
+  [
+    'is behind a gateway that cannot reach it',
+    answers(502, { 'content-type': 'text/html' }, '<html><head><title>502 Bad\nGateway</title></head></html>'),
+    1,
+    /: a gateway answers in place of the service, with 502 and a web page, "502 Bad Gateway"; nothing can be checked$/,
+  ],
   ['answers 404 to everything', answers(404, json, envelope('not_found')), 1, /404 to every path/],
   ['answers 500 to everything', answers(500, json, envelope('internal_error')), 1, /500, 500, 500/],
   ['has no request left', answers(429, HALF_AN_HOUR), 1, /come back in 30 min \(2026-01-15T10:00:00Z\)/],
@@ -135,7 +146,7 @@ describe('the ledger of verify', () => {
     running.stop('SIGINT')
     const { code, stderr } = await running.ended
     expect(stderr).toContain('restores the account; another signal ends it at once')
-    expect(stderr).toMatch(/^FAILED {2}The run was interrupted\. /m)
+    expect(stderr).toMatch(/^INCONCLUSIVE {2}The run was interrupted\. /m)
     expect(code).toBe(130)
     expect((await service.get('/domains')).text).toBe(before)
     expect(readdirSync(folder)).toEqual([])

@@ -75,7 +75,8 @@ export async function verifyService(
   try {
     const run = { waits: true, exhaust, soleWriter, ledger: NO_LEDGER, apiKey: KEY, way, clock: () => time }
     const result = await prepareRun({ baseUrl: listener.url, advance }, run).result()
-    const assessment = assess({ result, choices, target: listener.url, isAccepted: () => false, minReached: 0 })
+    const terms = { isAccepted: () => false, minReached: 0, isSoleWriter: soleWriter }
+    const assessment = assess({ result, choices, target: listener.url, ...terms })
     const failed = assessment.checks.filter(({ outcome }) => outcome === 'fail')
     return {
       failures: failed.map(({ id, message, received, finding }) =>

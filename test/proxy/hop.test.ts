@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { describe, expect, it } from 'vitest'
-import { endToEnd, nextRequest, pairsOf } from '../../src/proxy/hop.ts'
+import { pairsOf } from '../../src/exchanges/keys.ts'
+import { endToEnd, nextRequest } from '../../src/proxy/hop.ts'
 
 /** What goes on of a request with these fields, and one Host of the proxy unless others are given. */
 function next(

@@ -25,7 +25,7 @@ it('passes traffic on when the judge fails, and its verdict is not that it passe
     log: { info: () => {}, warn: () => {}, error: errors },
     ...{ counts: () => true, found: () => {}, said: () => {} },
   })
-  onTestFinished(() => proxy.stop(AbortSignal.abort()))
+  onTestFinished(() => proxy.stop())
   const verdict = async () => ((await (await fetch(`${proxy.adminUrl}/verdict`)).json()) as { data: object }).data
   for (const passed of [true, false]) {
     expect(await (await fetch(`${proxy.baseUrl}/domains`)).text()).toBe('done')

@@ -144,7 +144,7 @@ describe('A relay', () => {
     await new Promise((resolve) => service.close(resolve))
     const relay = await startRelay(`http://127.0.0.1:${port}`)
     const refused = await fetch(`${relay.origin}/a`)
-    const reason = `http://127.0.0.1:${port} does not answer: nothing listens there (ECONNREFUSED).`
+    const reason = `http://127.0.0.1:${port} cannot be reached: nothing listens there (ECONNREFUSED).`
     expect([refused.status, await refused.text()]).toEqual([502, `dmarc-understudy proxy: ${reason}\n`])
     expect(relay.failures).toEqual([reason])
     service.listen(port, '127.0.0.1')
@@ -161,17 +161,20 @@ describe('A relay', () => {
     const port = await listenOn(plain)
     const relay = await startRelay(`https://127.0.0.1:${port}`)
     const answer = await fetch(`${relay.origin}/a`)
-    expect([answer.status, await answer.text()]).toEqual([502, expect.stringContaining('does not speak TLS (')])
+    expect([answer.status, await answer.text()]).toEqual([
+      502,
+      expect.stringContaining('there is no TLS at this port ('),
+    ])
   })
 
-  it('does not pass on to a service with a certificate that is not trusted', async () => {
+  it('does not pass on to a service with its certificate is not trusted', async () => {
     const { origin } = await relayTo(() => {}, { secure: true }).then(({ target }) =>
       startRelay(target.url, { target: targetAt(target.url, '/api/v1') }),
     )
     const answer = await fetch(`${origin}/a`)
     expect([answer.status, await answer.text()]).toEqual([
       502,
-      expect.stringContaining('a certificate that is not trusted'),
+      expect.stringContaining('its certificate is not trusted'),
     ])
   })
 })

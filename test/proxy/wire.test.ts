@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { HEADER_LIMIT, PIPELINE_LIMIT } from '../../src/proxy/relay.ts'
+import { HEADER_LIMIT } from '../../src/proxy/relay.ts'
 import { closing, collecting, converse, HOP, message, open, relayTo } from './raw-service.ts'
 
 const GET = 'GET /api/v1/domains HTTP/1.1\r\nHost: localhost\r\n\r\n'
@@ -147,26 +147,6 @@ describe('A connection', () => {
     await expect.poll(received).toBe(atHop(message('POST /a HTTP/1.1', host, 'Content-Length: 3', 'abc')))
   })
 
-  it('passes requests that are sent without waiting on one after the other', async () => {
-    let count = 0
-    const relay = await relayTo((service) =>
-      service.on('data', (part) => {
-        expect(part.toString().match(/GET/g)).toHaveLength(1)
-        service.write(EMPTY.replace('OK', `OK ${++count}`))
-      }),
-    )
-    const client = await open(relay)
-    const got = collecting(client)
-    client.write(GET.repeat(3))
-    await expect.poll(got).toBe([1, 2, 3].map((each) => atHop(EMPTY.replace('OK', `OK ${each}`))).join(''))
-  })
-
-  it('is closed if it has too many such requests', async () => {
-    const { send, client } = await converse()
-    send(GET.repeat(PIPELINE_LIMIT + 1))
-    await closing(client)
-  })
-
   it('passes the parts of a slow body on as they come, in both directions', async () => {
     const { send, got, received, reached } = await converse()
     send(message('POST /a HTTP/1.1', 'Host: localhost', 'Content-Length: 2', ''))
@@ -213,23 +193,14 @@ describe('A connection', () => {
       .toMatch(sent === 3 ? /^HTTP\/1\.1 200 / : /^HTTP\/1\.1 502 /)
   })
 
-  it('of a client that has left sends the service none of the requests that still wait', async () => {
-    const { send, client, services, received, reached, seen } = await converse()
-    send(GET + GET.replace('/api', '/next'))
-    await reached()
-    client.resetAndDestroy()
-    await seen(1)
-    expect([services.length, received().includes('/next')]).toEqual([1, false])
-  })
-
   it('ends with 502 and a sentence when the service breaks off before its response', async () => {
     const { send, got, relay, reached, seen } = await converse()
     send(GET)
     ;(await reached()).resetAndDestroy()
     await expect
       .poll(got)
-      .toMatch(/^HTTP\/1\.1 502 Bad Gateway\r\n[\s\S]*has broken the connection off \(ECONNRESET\)\.\n$/)
-    const broken = expect.stringContaining('broken the connection off')
+      .toMatch(/^HTTP\/1\.1 502 Bad Gateway\r\n[\s\S]*the connection was broken off \(ECONNRESET\)\.\n$/)
+    const broken = expect.stringContaining('the connection was broken off')
     expect(await seen(1)).toMatchObject([{ broken, response: undefined }])
     expect(relay.failures).toEqual([broken])
   })
@@ -241,7 +212,7 @@ describe('A connection', () => {
     await expect.poll(got).toBe(atHop(answer))
     ;(await reached()).resetAndDestroy()
     await closing(client)
-    const broken = expect.stringContaining('broken the connection off')
+    const broken = expect.stringContaining('the connection was broken off')
     expect(await seen(1)).toMatchObject([{ broken, response: { body: { missing: broken } } }])
     expect(relay.failures).toEqual([broken])
   })
@@ -318,13 +289,13 @@ describe('A request that is malformed, or not for the service, is answered by th
     expect([relay.unpassed.length, relay.exchanges.length]).toEqual([1, 0])
   })
 
-  it('in the middle of a body, when the service has a part of it', async () => {
+  it('except that in the middle of a body, of which the service has a part, only the connections end', async () => {
     const { send, got, client, relay, reached, seen } = await converse()
     send(message('POST /a HTTP/1.1', 'Host: localhost', 'Transfer-Encoding: chunked', '1\r\na\r\n'))
     const service = await reached()
     send('zz\r\n')
     await Promise.all([closing(client), closing(service)])
-    expect(got()).toMatch(said('400 Bad Request', 'chunk size'))
+    expect(got()).toBe('')
     expect(await seen(1)).toMatchObject([{ response: undefined }])
     expect(relay.unpassed).toHaveLength(1)
   })

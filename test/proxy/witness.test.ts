@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { BodyBudget, CollectedBody } from '../../src/exchanges/collected-body.ts'
 import { targetAt } from '../../src/proxy/target.ts'
 import type { PassedExchange } from '../../src/proxy/traffic.ts'
-import { type ExchangeJudgement, type TrafficJudge, WAITING_LIMIT, Witness } from '../../src/proxy/witness.ts'
+import { type Sighting, type TrafficJudge, Witness } from '../../src/proxy/witness.ts'
 
 /** An exchange whose request has this id. */
 function passed(id: string, { method = 'GET', base = '/api/v1' } = {}): PassedExchange {
@@ -23,7 +23,8 @@ function passed(id: string, { method = 'GET', base = '/api/v1' } = {}): PassedEx
 function open({ failsAt = [] }: { failsAt?: string[] } = {}) {
   const told: string[] = []
   const recorded: string[] = []
-  const noted: [id: string, judgement: ExchangeJudgement][] = []
+  const noted: boolean[] = []
+  const sightings: Sighting[] = []
   const judge: TrafficJudge = {
     judged: 0,
     take({ id }) {
@@ -40,56 +41,48 @@ function open({ failsAt = [] }: { failsAt?: string[] } = {}) {
     basePath: '/api/v1',
     judge,
     record: ({ url }) => void recorded.push(url.replace(/.*\?/, '')),
-    note: ({ exchange }, _, judgement) => void noted.push([exchange.id, judgement]),
+    note(sighting) {
+      sightings.push(sighting)
+      noted.push(sighting.isJudged)
+    },
     found: () => {},
     failed: () => {},
   })
-  return { witness, told, recorded, noted }
+  return { witness, told, recorded, noted, sightings }
 }
 
 describe('A witness', () => {
-  it('leaves out what comes while too many wait, says so to the judge, and releases its memory', async () => {
-    const { witness, told, recorded } = open()
-    for (let id = 0; id < WAITING_LIMIT; id++) witness.take(passed(`${id}`))
-    const late = passed('late')
-    late.response?.body.add(Buffer.from('late'))
-    witness.take(late)
-    expect([late.response?.body.bytes.length, witness.waiting]).toEqual([0, WAITING_LIMIT])
-    await witness.idle()
-    witness.take(passed('last'))
-    await witness.idle()
-    expect([told.at(-1), told.filter((each) => each === 'forget').length]).toEqual(['last', 1])
-    expect([recorded.length, witness.sightings.skipped]).toEqual([WAITING_LIMIT + 1, 1])
-  })
-
-  it('records what waits when the time is over, and counts and notes it', async () => {
-    const { witness, told, recorded, noted } = open()
-    for (const id of ['1', '2', '3']) witness.take(passed(id))
-    witness.hurry()
-    await witness.idle()
-    expect([told, recorded]).toEqual([[], ['1', '2', '3']])
-    expect([witness.sightings.left, witness.waiting, noted.length]).toEqual([3, 0, 3])
-  })
-
-  it('goes on when the judge fails, which then knows that something is missing', async () => {
+  it('goes on when the judge fails, which then knows that something is missing', () => {
     const { witness, told, recorded, noted } = open({ failsAt: ['2'] })
     for (const id of ['1', '2', '3']) witness.take(passed(id))
-    await witness.idle()
     expect([told, recorded]).toEqual([
       ['1', 'forget', '3'],
       ['1', '2', '3'],
     ])
-    expect([witness.sightings.failures, noted.map(([, { isJudged }]) => isJudged)]).toEqual([1, [true, false, true]])
+    expect([witness.sightings.failures, noted]).toEqual([1, [true, false, true]])
   })
 
-  it('does not judge other paths, but knows that they may change something', async () => {
+  it('hides a key that the service repeats from the judge, the recording and the journal', () => {
+    const { witness, sightings } = open()
+    const secret = 'a-key-of-the-account'
+    const exchange = passed('1')
+    exchange.request.fields = [['Authorization', `Bearer ${secret}`]]
+    exchange.response?.body.add(Buffer.from(`No ${secret} here.`))
+    witness.take(exchange)
+    const [{ exchange: judged, recorded, redact } = expect.fail()] = sightings
+    const shown = judged.response?.body.isKnown && judged.response.body.bytes.toString()
+    const text = `${recorded.response?.body.bytes}`
+    expect([shown, recorded.redact(text), redact(text)]).toEqual(Array(3).fill('No [key 1] here.'))
+    expect(judged.request.credentials).toMatchObject({ kind: 'sent', key: 'key 1' })
+  })
+
+  it('does not judge other paths, but knows that they may change something', () => {
     const { witness, told, noted } = open()
     witness.take(passed('1', { base: '/other' }))
     witness.take(passed('2'))
     witness.take(passed('3', { base: '/other', method: 'POST' }))
     witness.take(passed('4'))
-    await witness.idle()
     expect([told, witness.sightings.foreign]).toEqual([['2', 'forget', '4'], 2])
-    expect(noted.map(([, { isJudged }]) => isJudged)).toEqual([false, true, false, true])
+    expect(noted).toEqual([false, true, false, true])
   })
 })

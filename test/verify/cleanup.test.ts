@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/ground/clock.ts'
 import { isObject, readJson } from '../../src/ground/json.ts'
-import { RequestBudget } from '../../src/verify/budget.ts'
 import { type Cleanup, restore } from '../../src/verify/cleanup.ts'
 import { Client, ConnectionError, type WireRequest, type WireResponse } from '../../src/verify/client.ts'
 import { Conversation } from '../../src/verify/conversation.ts'
@@ -31,39 +30,22 @@ async function restoreAfter({ way, creations = CREATIONS }: Terms) {
   const service = await startService({ fixture: 'demo' })
   const before = await inventoryOf(service)
   const holdings = new Holdings(MARK)
-  const budget = new RequestBudget(choices.contract, () => 0, systemClock)
   const client = new Client(new URL(service.baseUrl), 5_000)
   let isCleaning = false
-  const pause = async (milliseconds: number) => service.advance(milliseconds)
   const conversation = new Conversation({
     client: {
       send: (request) => (isCleaning && way ? way(request, (passed) => client.send(passed)) : client.send(request)),
     },
-    ...{
-      contract: choices.contract,
-      clock: systemClock,
-      budget,
-      holdings,
-      apiKey: API_KEY,
-      ledger: NO_LEDGER,
-      writes: true,
-      pause,
-    },
+    ...{ contract: choices.contract, clock: systemClock, reserve: () => 0, holdings, apiKey: API_KEY },
+    ...{ ledger: NO_LEDGER, judge: undefined, writes: true, waits: false, tell: () => {} },
+    sleep: async (milliseconds) => service.advance(milliseconds),
+    signal: new AbortController().signal,
   })
   const [groups, domains] = [await service.get('/domaingroups'), await service.get('/domains')]
   holdings.remember({ groups: groups.body.data.groups, domains: domains.body.data.domains })
   for (const request of creations) await conversation.ask(request)
   isCleaning = true
-  const signal = new AbortController().signal
-  const cleanup = await restore({
-    conversation,
-    budget,
-    holdings,
-    pause,
-    waits: false,
-    waitFor: pause as never,
-    signal,
-  })
+  const cleanup = await restore(conversation)
   return { cleanup, isAsBefore: JSON.stringify(await inventoryOf(service)) === JSON.stringify(before), service }
 }
 

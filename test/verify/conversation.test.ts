@@ -1,7 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/ground/clock.ts'
-import { RequestBudget } from '../../src/verify/budget.ts'
 import { ConnectionError, type WireRequest, type WireResponse } from '../../src/verify/client.ts'
 import { Conversation } from '../../src/verify/conversation.ts'
 import { Holdings } from '../../src/verify/holdings.ts'
@@ -45,14 +44,10 @@ function converse(replies: readonly Reply[]) {
         return reply
       },
     },
-    ...{
-      contract: choices.contract,
-      budget: new RequestBudget(choices.contract, () => 0, systemClock),
-      clock: systemClock,
-      holdings,
-    },
-    ...{ ledger: NO_LEDGER, writes: true, apiKey: 'a-key-of-the-account' },
-    pause: async (milliseconds) => void pauses.push(milliseconds),
+    ...{ contract: choices.contract, reserve: () => 0, clock: systemClock, holdings, apiKey: 'a-key-of-the-account' },
+    ...{ ledger: NO_LEDGER, judge: undefined, writes: true, waits: false, tell: () => {} },
+    signal: new AbortController().signal,
+    sleep: async (milliseconds) => void pauses.push(milliseconds),
   })
   return { conversation, holdings, sent, pauses }
 }

@@ -22,7 +22,7 @@ async function runAgainst(lie: Lie) {
     lie(answer['data'], request)
     return { ...response, body: Buffer.from(JSON.stringify(answer)) }
   }
-  const result = await prepareRun(service, { way, beginJudge: NO_JUDGE }).result()
+  const result = await prepareRun(service, { way, judge: NO_JUDGE }).result()
   return { result, writes, there, after: await inventoryOf(service) }
 }
 
@@ -85,7 +85,7 @@ describe('verify against a service that lies', () => {
       if (++sent > 5) throw new ConnectionError('what came back is not HTTP (HPE_INVALID_CONSTANT)')
       return { ...(await send(request)), body: Buffer.from('{}') }
     }
-    const result = await prepareRun(service, { way, beginJudge: NO_JUDGE }).result()
+    const result = await prepareRun(service, { way, judge: NO_JUDGE }).result()
     expect(result).toMatchObject({ ended: { kind: 'connection' }, cleanup: { restored: true } })
     expect(result.exchanges).toHaveLength(5)
   })

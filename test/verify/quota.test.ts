@@ -29,7 +29,7 @@ describe('the budget of verify', () => {
       const run = prepareRun(service, {
         reserve: () => reserve,
         waits: chance() < 0.3,
-        beginJudge: NO_JUDGE,
+        judge: NO_JUDGE,
         ledger: NO_LEDGER,
         sleep: async (milliseconds) => {
           windows++
@@ -71,7 +71,7 @@ describe('a run of verify', () => {
     const service = await startService()
     const sent = new Map<string, number>()
     const run = prepareRun(service, {
-      beginJudge: NO_JUDGE,
+      judge: NO_JUDGE,
       ledger: NO_LEDGER,
       reserve: () => 2,
       async way(request, send) {
@@ -104,7 +104,7 @@ describe('a run whose first request is refused for the quota', () => {
       let sent = 0
       return async (request, send) => (++sent === 1 ? refusal : send(request))
     }
-    const terms = { waits: true, writes: false, beginJudge: NO_JUDGE, ledger: NO_LEDGER }
+    const terms = { waits: true, writes: false, judge: NO_JUDGE, ledger: NO_LEDGER }
     const { exchanges } = await prepareRun(service, { ...terms, way: way() }).result()
     expect(exchanges.slice(0, 3).map(({ exchange: { response } }) => response?.status)).toEqual([429, 200, 200])
     const controller = new AbortController()
@@ -122,7 +122,7 @@ describe('a run that uses up quotas on purpose', () => {
       const controller = new AbortController()
       const { ended, probes, cleanup } = await prepareRun(service, {
         exhaust: true,
-        beginJudge: NO_JUDGE,
+        judge: NO_JUDGE,
         ledger: NO_LEDGER,
         signal: controller.signal,
         onProgress: ({ doing }) => doing === moment && controller.abort(),
@@ -140,7 +140,7 @@ describe('a run that meets used-up quotas', () => {
   it('asks the rest after the reset if it may wait, and nothing twice', async () => {
     const service = await startService({ fixture: 'demo' })
     const before = await inventoryOf(service)
-    const terms = { beginJudge: NO_JUDGE, ledger: NO_LEDGER }
+    const terms = { judge: NO_JUDGE, ledger: NO_LEDGER }
     const asked = ({ probes }: VerifyResult) => probes.filter(({ isAsked }) => isAsked).length
     const stopped = await prepareRun(service, terms).result()
     expect(stopped).toMatchObject({ ended: { kind: 'quota' }, cleanup: { restored: true } })

@@ -9,9 +9,9 @@ import { NO_JUDGE, NO_LEDGER, prepareRun, type Way } from './runs.ts'
 /** What the report of a run says about questions that were not asked, and whether waiting would help. */
 async function unaskedOf(given: { way?: Way; signal?: AbortSignal }) {
   const service = await startService({ fixture: 'demo' })
-  const result = await prepareRun(service, { beginJudge: NO_JUDGE, ledger: NO_LEDGER, ...given }).result()
+  const result = await prepareRun(service, { judge: NO_JUDGE, ledger: NO_LEDGER, ...given }).result()
   const minReached = 0
-  const assessment = assess({ result, choices, target: '', isAccepted: () => false, minReached })
+  const assessment = assess({ result, choices, target: '', isAccepted: () => false, minReached, isSoleWriter: false })
   const { findings } = describeVerify({
     ...{ target: '', result, assessment, choices, minReached, seconds: 1, startedAt: undefined },
     ...{ sweep: undefined, exitCode: undefined },

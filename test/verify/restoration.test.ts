@@ -8,8 +8,8 @@ describe('a run of verify', () => {
   it('leaves the account as it was, and shows it', async () => {
     const service = await startService({ fixture: 'demo' })
     const before = await inventoryOf(service)
-    const { cleanup, ended, probes } = await prepareRun(service, { waits: true, beginJudge: NO_JUDGE }).result()
-    expect(cleanup).toMatchObject({ restored: true, left: { domains: [], groups: [] }, changes: [] })
+    const { cleanup, ended, probes } = await prepareRun(service, { waits: true, judge: NO_JUDGE }).result()
+    expect(cleanup).toMatchObject({ restored: true, left: { domains: [], groups: [] }, lost: [], gained: [] })
     expect(cleanup.removed.domains).toBeGreaterThan(0)
     expect(ended).toBeUndefined()
     expect(await inventoryOf(service)).toEqual(before)
@@ -25,7 +25,7 @@ describe('a run of verify', () => {
   it('changes nothing where it may only read', async () => {
     const service = await startService({ fixture: 'demo' })
     const before = await inventoryOf(service)
-    const { exchanges, cleanup } = await prepareRun(service, { writes: false, beginJudge: NO_JUDGE }).result()
+    const { exchanges, cleanup } = await prepareRun(service, { writes: false, judge: NO_JUDGE }).result()
     expect(new Set(exchanges.map(({ sent }) => sent.method))).toEqual(new Set(['GET']))
     expect(cleanup.restored).toBe(true)
     expect(await inventoryOf(service)).toEqual(before)
@@ -47,7 +47,7 @@ describe('a run of verify', () => {
         break
       }
       const cleanup = await sweepAfter(service, path)
-      expect(cleanup, `killed at request ${at}`).toMatchObject({ restored: true, changes: [] })
+      expect(cleanup, `killed at request ${at}`).toMatchObject({ restored: true, lost: [], gained: [] })
       expect(await inventoryOf(service), `killed at request ${at}`).toEqual(before)
     }
   })
@@ -59,19 +59,20 @@ describe('a run of verify', () => {
     await service.send('POST', '/domaingroups', { name: 'Verify' })
     expect(await sweepAfter(service, path)).toMatchObject({
       restored: true,
-      changes: ['the domain verify.other.example is new', expect.any(String)],
+      gained: ['the domain verify.other.example is new', expect.any(String)],
     })
     const { domains } = (await service.get('/domains')).body.data
     expect(domains).toContain('verify.other.example')
   })
 
-  it('is not green where something that was there before is gone', async () => {
+  it('leaves nothing where something of others is gone, and says what it is', async () => {
     const service = await startService(FOREIGN)
     const path = await killRun(service)
     const { groups } = (await service.get('/domaingroups')).body.data
     await service.send('DELETE', `/domaingroups?id=${groups[0].id}`)
     const cleanup = await sweepAfter(service, path)
-    expect(cleanup).toMatchObject({ restored: false, changes: [`the group ${groups[0].id} is gone`] })
+    expect(cleanup).toMatchObject({ restored: true, lost: [`the group ${groups[0].id} is gone`] })
+    expect(cleanup).not.toHaveProperty('reason')
   })
 
   it('leaves nothing where the connection gives no answer in time, and ends with a cleanup', async () => {
@@ -80,7 +81,7 @@ describe('a run of verify', () => {
     let sent = 0
     const run = prepareRun(service, {
       waits: true,
-      beginJudge: NO_JUDGE,
+      judge: NO_JUDGE,
       async way(request, send) {
         const response = await send(request)
         if (++sent === 60) throw new ConnectionError('the connection was closed without a response', false)

@@ -39,7 +39,7 @@ export function prepareRun(service: Target, given: RunOptions = {}) {
   const { baseUrl } = service
   const client = new Client(new URL(baseUrl), 5_000)
   let slept = 0
-  const options: VerifyOptions = {
+  const options: Omit<VerifyOptions, 'judge'> = {
     contract: choices.contract,
     client: { send: (request) => way(request, (passed) => client.send(passed)) },
     apiKey: API_KEY,
@@ -58,10 +58,10 @@ export function prepareRun(service: Target, given: RunOptions = {}) {
     clock: () => START + slept,
     signal: new AbortController().signal,
     onProgress: () => {},
-    beginJudge: () => beginJudge(soleWriter),
     ...more,
   }
-  return { ledgerPath, result: () => verify(options) }
+  const result = async () => verify({ ...options, judge: more.judge ?? (await beginJudge(soleWriter)) })
+  return { ledgerPath, result }
 }
 
 /** What the account has, whatever a run thinks of it. */
@@ -74,7 +74,7 @@ export async function inventoryOf(service: Pick<TestService, 'store'>): Promise<
 export const NO_LEDGER: VerifyOptions['ledger'] = { write: () => {} }
 
 /** For tests of what is sent, to which it does not matter what is found out. */
-export const NO_JUDGE: VerifyOptions['beginJudge'] = async () => ({
+export const NO_JUDGE: VerifyOptions['judge'] = {
   take: () => [],
   conclude: () => ({ exchanges: 0, judged: 0, findings: [], counts: {}, observations: [], messages: {} }),
-})
+}

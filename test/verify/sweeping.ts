@@ -38,7 +38,7 @@ export function killedAt(number: number): Way {
 
 /** A run that is killed in the middle, when it has domains and groups of its own. */
 export async function killRun(service: TestService): Promise<string> {
-  const run = prepareRun(service, { waits: true, beginJudge: NO_JUDGE, way: killedAt(60) })
+  const run = prepareRun(service, { waits: true, judge: NO_JUDGE, way: killedAt(60) })
   await expect(run.result()).rejects.toThrow(Killed)
   return run.ledgerPath
 }
@@ -72,7 +72,7 @@ export async function expectUndone(count: number): Promise<void> {
   const moments: Moment[] = []
   const run = prepareRun(service, {
     waits: true,
-    beginJudge: NO_JUDGE,
+    judge: NO_JUDGE,
     async way(request, send) {
       // What a SIGKILL leaves behind is the ledger and the account, as they are at this moment.
       moments.push(await momentOf(service, run.ledgerPath))
@@ -87,7 +87,7 @@ export async function expectUndone(count: number): Promise<void> {
   for (let index = 0; index < moments.length; index += step) {
     await restore(service, run.ledgerPath, moments[index] as Moment)
     const cleanup = await sweepAfter(service, run.ledgerPath)
-    expect(cleanup, `moment ${index}`).toMatchObject({ restored: true, changes: [] })
+    expect(cleanup, `moment ${index}`).toMatchObject({ restored: true, lost: [], gained: [] })
     expect(await inventoryOf(service), `moment ${index}`).toEqual(before)
   }
 }

@@ -33,7 +33,7 @@ export async function mistakesOf(id: string): Promise<string[]> {
   const [{ probe } = { probe: undefined }] = plan
   const { decides = [], expect, exhausts } = probe ?? {}
   const answersUnder = async (alternatives: readonly Alternative[]) => {
-    const { exchanges } = await askStandIn(alternatives, { plan, beginJudge: NO_JUDGE })
+    const { exchanges } = await askStandIn(alternatives, { plan, judge: NO_JUDGE })
     return exchanges.filter((each) => each.probe === id).map(({ exchange }) => exchange)
   }
   const mistakes: string[] = []
@@ -74,7 +74,14 @@ const NOT_ASKED = /^(grace|refresh-time|decimals|percentages|policies|plan|statu
 export async function mistakesUnder(truth: Alternative): Promise<string[]> {
   const name = nameOf(truth)
   const result = await askStandIn([truth], {})
-  const { checks, assumptions } = assess({ result, choices, target: '', isAccepted: () => false, minReached: 0 })
+  const { checks, assumptions } = assess({
+    result,
+    choices,
+    target: '',
+    isAccepted: () => false,
+    minReached: 0,
+    isSoleWriter: false,
+  })
   const mine = assumptions.find(({ id }) => id === truth.id)
   const isFound = mine?.verdict === 'alternative' && mine.alternative === truth.number
   const isPossible = mine?.verdict === 'undecided' && (mine.left === undefined || mine.left.includes(truth.number))

@@ -1,4 +1,5 @@
 import { readJson } from '../../ground/json.ts'
+import { splitAuthorization } from '../../http/authorization.ts'
 
 /**
  * Who passes a recording on often replaces what is secret in it. The replacement says that something was sent, and not
@@ -34,8 +35,10 @@ const HASHED = /^(?:[\w-]{1,12}[:$=])?(?:[\da-f]{32,}|[\w+/-]{42,88}={0,2})$/i
  */
 export function hidesKey(value: string): boolean {
   const whole = value.trim()
-  const [, scheme = '', secret = whole] = /^([A-Za-z][\w-]*)\s+(.*)$/s.exec(whole) ?? []
-  if (scheme === '' && (/^(?:bearer|basic|digest|token)?$/i.test(secret) || HASHED.test(secret))) return true
+  const { scheme, secret: rest } = splitAuthorization(whole)
+  const hasScheme = rest !== '' && /^[A-Za-z][\w-]*$/.test(scheme)
+  const secret = hasScheme ? rest : whole
+  if (!hasScheme && (/^(?:bearer|basic|digest|token)?$/i.test(secret) || HASHED.test(secret))) return true
   return [whole, secret].some((text) => isReplaced(text) || NAMED.test(text)) || SHORTENED.test(secret)
 }
 

@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { RealDate } from '../../ground/timers.ts'
 import { readParameters, splitTarget } from '../../http/target.ts'
-import { HIDDEN } from '../../journal/redaction/key-shapes.ts'
 import { type Redact, redactField, redactTarget } from '../../journal/redaction/redaction.ts'
 import type { Credentials } from '../exchange.ts'
 import { type HeaderFields, writeCredentials } from '../keys.ts'
@@ -66,7 +65,8 @@ export function writeEntry(exchange: RecordedExchange, largestBody: number, left
         method: redact(request.method),
         url: redact(origin) + shownTarget,
         httpVersion: request.httpVersion,
-        cookies: cookiesIn(request.fields, 'cookie'),
+        // The values are secrets, and the names are in the header fields.
+        cookies: [],
         headers: fieldsOf(request.fields, exchange),
         queryString: readParameters(query).map(([name, value]) => ({ name, value })),
         ...(text !== undefined && { postData: text }),
@@ -93,7 +93,7 @@ function responseOf(exchange: RecordedExchange, largestBody: number) {
     status: response.status,
     statusText: redact(response.statusText),
     httpVersion: response.httpVersion,
-    cookies: cookiesIn(fields, 'set-cookie'),
+    cookies: [],
     headers: fieldsOf(fields, exchange),
     content: {
       size: body.size,
@@ -143,13 +143,6 @@ function fieldsOf(fields: HeaderFields, { redact, credentials }: RecordedExchang
     const isKey = name.toLowerCase() === 'authorization'
     return { name: redact(name), value: isKey ? writeCredentials(credentials) : redactField(name, value, redact) }
   })
-}
-
-/** The names of cookies are useful; their values are secrets. */
-function cookiesIn(fields: HeaderFields, wanted: string): NameValue[] {
-  const values = fields.filter(([name]) => name.toLowerCase() === wanted).map(([, value]) => value)
-  const cookies = wanted === 'cookie' ? values.flatMap((value) => value.split(';')) : values
-  return cookies.map((cookie) => ({ name: /^\s*([^=;]*)/.exec(cookie)?.[1] ?? '', value: HIDDEN }))
 }
 
 /** RFC 3339 with microseconds, because many requests take less than a millisecond. */

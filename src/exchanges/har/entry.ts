@@ -1,4 +1,5 @@
 import { isObject, type Json, readJson } from '../../ground/json.ts'
+import { show } from '../../ground/show.ts'
 import { RealDate } from '../../ground/timers.ts'
 import { queryOf, readParameters } from '../../http/target.ts'
 import { decodeBody } from '../content-coding.ts'
@@ -7,7 +8,7 @@ import { type HeaderFields, REDACTED } from '../keys.ts'
 import { isBlackedOut, isReplaced } from './blacked-out.ts'
 
 /** In bytes. A larger body is not judged. */
-export const LARGEST_BODY = 16 << 20
+const LARGEST_BODY = 16 << 20
 /** In milliseconds. No request takes longer, whatever a recorder says. */
 const LONGEST_DURATION = 86_400_000
 /** In milliseconds: the assumed duration if the recorder does not know it. */
@@ -52,14 +53,13 @@ export function hidesId(target: string): boolean {
   return parameters.some(([name, value]) => isReplaced(name) || (name === 'id' && isReplaced(value)))
 }
 
-/** When the request of an entry was in progress; `undefined` if the entry does not say it. */
-export function spanOf(entry: Json): TimeSpan | undefined {
-  const { startedDateTime: started, time } = entry
-  if (typeof started !== 'string') return undefined
-  const instant = readInstant(started)
-  if (instant === undefined) return undefined
+/** When the request of an entry was in progress, or why the entry does not say it: a phrase whose subject is the entry. */
+export function spanOf({ startedDateTime: started, time, timings }: Json): TimeSpan | string {
+  if (started === undefined) return 'has no startedDateTime'
+  const instant = typeof started === 'string' ? readInstant(started) : undefined
+  if (instant === undefined) return `has a startedDateTime that is no date and time: ${show(started)}`
   const { at, tick } = instant
-  const duration = isDuration(time) ? time : sumOf(entry['timings'])
+  const duration = isDuration(time) ? time : sumOf(timings)
   if (duration === undefined) return { at, until: at, over: at + UNKNOWN_DURATION }
   const end = at + Math.min(duration, LONGEST_DURATION)
   const until = tick === 1 ? Math.floor(end) : end
@@ -173,8 +173,6 @@ interface BodyTerms {
   fields: HeaderFields
   /** Whether this program has written the recording: it marks what it leaves out. */
   isOwn: boolean
-  /** Gives the bytes of a file that a recorder stored beside its own; `undefined` if it does not exist. */
-  readAttached(name: string): Buffer | undefined
 }
 
 /** The body of a request as it was sent, if the recording has it. */
@@ -182,7 +180,7 @@ export function requestBodyOf(request: Json, terms: BodyTerms): SeenBody {
   const { fields } = terms
   const content = isObject(request['postData']) ? request['postData'] : {}
   const length = lengthIn(fields)
-  if (isTextual(content) && content['text'] !== '') {
+  if (typeof content['text'] === 'string' && content['text'] !== '') {
     return readContent(content, { what: 'request', length, size: undefined, ...terms })
   }
   if (Array.isArray(content['params']) && content['params'].length > 0) {
@@ -210,7 +208,7 @@ export function responseBodyOf(
   const hasFailed = [response['_error'], response['_failureText']].some(
     (value) => typeof value === 'string' && value !== '',
   )
-  if (isTextual(content) && content['text'] !== '') {
+  if (typeof content['text'] === 'string' && content['text'] !== '') {
     const body = readContent(content, { what: 'response', length, size, ...terms })
     return hasFailed && body.isKnown && readJson(body.bytes.toString()) === undefined ? unknown(FAILED) : body
   }
@@ -227,10 +225,6 @@ function unknown(reason: string): SeenBody {
   return { isKnown: false, reason }
 }
 
-function isTextual(content: Json): boolean {
-  return typeof content['text'] === 'string' || typeof content['_file'] === 'string'
-}
-
 interface EntryContext extends BodyTerms {
   what: 'request' | 'response'
   /** `length` is the Content-Length. `size` is what the recorder says of the decoded content. */
@@ -238,25 +232,19 @@ interface EntryContext extends BodyTerms {
   size: number | undefined
 }
 
-function readContent(content: Json, context: EntryContext): SeenBody {
-  const { what, fields, length, size, isOwn, readAttached } = context
+function readContent(content: Json, { what, fields, length, size, isOwn }: EntryContext): SeenBody {
   if (content['_truncated'] === true) return unknown(`The recording has only the beginning of the body of the ${what}.`)
   if (content['_redacted'] === true) return unknown(REDACTED)
-  const { text, _file: file } = content
+  const text = String(content['text'])
   const isBase64 = [content['encoding'], content['_encoding']].some((each) => /^base64$/i.test(String(each)))
-  if (typeof text === 'string' && text.length > (isBase64 ? 2 : 1) * LARGEST_BODY) return tooLarge(what)
-  const attached = typeof text === 'string' ? undefined : readAttached(String(file))
-  if (typeof text !== 'string' && attached === undefined) {
-    return unknown(`The body of the ${what} is in the file ${JSON.stringify(file)}, which is not beside the recording.`)
-  }
-  const isPacked = attached !== undefined || (isBase64 && !/^\s*[[{]/.test(String(text)))
-  const bytes = attached ?? Buffer.from(String(text), isPacked ? 'base64' : 'utf8')
-  if (bytes.length > LARGEST_BODY) return tooLarge(what)
+  const isPacked = isBase64 && !/^\s*[[{]/.test(text)
+  const bytes = Buffer.from(text, isPacked ? 'base64' : 'utf8')
+  if (bytes.length > LARGEST_BODY) return unknown(`The body of the ${what} is larger than ${LARGEST_BODY} bytes.`)
   const coding = fieldOf(fields, 'content-encoding')?.trim().toLowerCase() ?? 'identity'
   // A text has no coding any more, although the recorder keeps the field.
   const decoded = isPacked && !isOwn ? decodeBody(bytes, coding, LARGEST_BODY) : { isKnown: true as const, bytes }
   if (!decoded.isKnown) return decoded
-  const plain = isPacked ? decoded.bytes.toString() : String(text)
+  const plain = isPacked ? decoded.bytes.toString() : text
   if (!isPacked && LOST_CHARACTER.test(plain)) {
     return unknown(`The recording has lost characters of the body of the ${what}.`)
   }
@@ -267,10 +255,6 @@ function readContent(content: Json, context: EntryContext): SeenBody {
   const isCut = size !== undefined && bytes.length < size && readJson(plain) === undefined
   if (isChanged || isCut) return unknown(`The recording does not have all bytes of the body of the ${what}.`)
   return decoded
-}
-
-function tooLarge(what: string): SeenBody {
-  return unknown(`The body of the ${what} is larger than ${LARGEST_BODY} bytes.`)
 }
 
 function lengthIn(fields: HeaderFields): number | undefined {

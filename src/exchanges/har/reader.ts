@@ -1,21 +1,22 @@
 import { basename } from 'node:path'
-import { isObject, readJson } from '../../ground/json.ts'
+import type { Contract } from '../../contract/contract.ts'
+import { isObject } from '../../ground/json.ts'
 import { redactTarget } from '../../journal/redaction/redaction.ts'
 import type { Credentials, Exchange, SeenBody, SeenRequest, SeenResponse } from '../exchange.ts'
 import { type HeaderFields, type Keys, readCredentials, readFields, redactBody } from '../keys.ts'
 import { hidesKey } from './blacked-out.ts'
-import { dropDuplicates } from './duplicates.ts'
-import { fieldOf, fieldsOf, requestBodyOf, requestFieldsOf, responseBodyOf, splitFields } from './entry.ts'
-import { readAttached, readHarFile } from './file.ts'
 import {
-  Finder,
-  type FoundExchange,
-  type HarOptions,
-  isKey,
-  NO_ASIDES,
-  type Recording,
-  type RecordingCounts,
-} from './finder.ts'
+  fieldOf,
+  fieldsOf,
+  requestBodyOf,
+  requestFieldsOf,
+  requestLineOf,
+  responseBodyOf,
+  splitFields,
+} from './entry.ts'
+import { type HarFile, readHarFile } from './file.ts'
+import { Finder, type FoundExchange, isKey, type Recording, type RecordingCounts } from './finder.ts'
+import { describeHosts, guessService, type SplitUrl, splitUrl } from './service.ts'
 
 /** The most characters of an X-Request-Id that identifies an exchange. */
 const LONGEST_ID = 200
@@ -27,36 +28,47 @@ export interface RecordedStep {
   isAfterGap: boolean
 }
 
+export interface HarOptions {
+  contract: Contract
+  /** The base URL of the service; without it, it is guessed. */
+  baseUrl?: string | undefined
+  signal?: AbortSignal | undefined
+}
+
 /** Recordings of one service, in HAR 1.2 files of any recorder. */
 export class HarRecording {
   /** Absent if no request went to a path of the contract. */
   readonly baseUrl: string | undefined
   readonly tally: RecordingCounts
+  /** The hosts that requests went to, as a sentence. */
+  readonly hosts: string
   readonly #found: readonly FoundExchange[]
-  readonly #finder: Finder
+  readonly #keys: Keys
+  readonly #signal: AbortSignal | undefined
   readonly #isSeveral: boolean
 
-  private constructor(finder: Finder, isSeveral: boolean) {
-    this.#finder = finder
-    this.#isSeveral = isSeveral
-    const baseUrl = finder.search.conclude()
-    this.baseUrl = baseUrl
-    const own = finder.found.filter(({ service }) => service === baseUrl).sort((one, other) => one.at - other.at)
-    this.#found = dropDuplicates(own)
-    const asides = finder.asides.get(baseUrl ?? '') ?? NO_ASIDES
-    const { preflight, cache, fulfilled } = asides
-    const elsewhere = finder.requests - own.length - preflight - cache - fulfilled - finder.tally.left
-    this.tally = { ...finder.tally, ...asides, elsewhere, repeated: own.length - this.#found.length }
+  /** @throws HarError if requests went to several services */
+  private constructor(files: readonly HarFile[], { contract, baseUrl, signal }: HarOptions) {
+    const urls = files.flatMap(({ entries }) => entries.flatMap((entry) => placeOf(entry) ?? []))
+    this.baseUrl = baseUrl?.replace(/\/+$/, '') ?? guessService(urls, contract)
+    this.hosts = describeHosts(urls)
+    const finder = new Finder(this.baseUrl === undefined ? undefined : splitUrl(this.baseUrl), contract.basePath)
+    for (const file of files) finder.take(file)
+    this.#keys = finder.keys
+    this.#found = dropDuplicates(finder.found.sort((one, other) => one.at - other.at))
+    this.tally = { ...finder.tally, ...finder.asides, repeated: finder.found.length - this.#found.length }
+    this.#signal = signal
+    this.#isSeveral = files.length > 1
   }
 
   /** @throws HarError for files that are no recordings of the service */
   static async open(paths: readonly string[], options: HarOptions): Promise<HarRecording> {
-    const finder = new Finder(options)
+    const files: HarFile[] = []
     for (const path of paths) {
       options.signal?.throwIfAborted()
-      finder.take(await readHarFile(path))
+      files.push(await readHarFile(path))
     }
-    return new HarRecording(finder, paths.length > 1)
+    return new HarRecording(files, options)
   }
 
   /** How many exchanges there are. */
@@ -64,44 +76,35 @@ export class HarRecording {
     return this.#found.length
   }
 
-  /** The hosts that requests went to, as a sentence. */
-  get hosts(): string {
-    return this.#finder.search.describeHosts()
-  }
-
   /** All keys that were found. No exchange contains any of them, except short ones in a body: they may be words. */
   get secrets(): readonly string[] {
-    return this.#finder.keys.secrets
+    return this.#keys.secrets
   }
 
   /** The exchanges in the order of their start. */
   *exchanges(): Generator<RecordedStep, void, undefined> {
     const overlaps = findOverlaps(this.#found)
     for (const [index, found] of this.#found.entries()) {
-      this.#finder.options.signal?.throwIfAborted()
+      this.#signal?.throwIfAborted()
       yield { exchange: this.#readExchange(found, overlaps[index] === true), isAfterGap: found.isAfterGap }
     }
   }
 
   #readExchange(found: FoundExchange, overlaps: boolean): Exchange {
-    const { at, until, number, recording, method, target } = found
-    const { status } = found.facts
-    const { keys } = this.#finder
+    const { at, until, number, recording, method, target, status, entry } = found
+    const keys = this.#keys
     const { path, isOwn } = recording
-    const read = readJson(found.text)
-    const entry = isObject(read) ? read : {}
     const request = isObject(entry['request']) ? entry['request'] : {}
     const response = isObject(entry['response']) ? entry['response'] : {}
     const split = (fields: HeaderFields) => (isOwn ? { shown: fields, hidden: [] } : splitFields(fields))
     const [asked, answered] = [fieldsOf(request), fieldsOf(response)]
     const [sent, came] = [split(requestFieldsOf(request, asked)), split(answered)]
     const redact = keys.redactorFor({ target, fields: [...sent.shown, ...came.shown] })
-    const terms = { isOwn, readAttached: (name: string) => readAttached(path, name) }
     const headers = readFields(came.shown, redact)
     const name = headers['x-request-id'] ?? ''
     const ordinal = `${this.#isSeveral ? `${basename(path)} ` : ''}entry ${number}`
     const id = name !== '' && name.length <= LONGEST_ID ? name : ordinal
-    const requestBody = redactBody(requestBodyOf(request, { ...terms, fields: asked }), redact)
+    const requestBody = redactBody(requestBodyOf(request, { isOwn, fields: asked }), redact)
     const seen: SeenRequest = {
       method,
       target: redactTarget(target, redact),
@@ -114,11 +117,15 @@ export class HarRecording {
     if (status === undefined || (answered.length === 0 && !isOwn)) {
       return { id, at, until, overlaps, request: seen, response: undefined }
     }
-    const body = redactBody(responseBodyOf(response, { ...terms, method, status, fields: answered }), redact)
+    const body = redactBody(responseBodyOf(response, { isOwn, method, status, fields: answered }), redact)
     const said: SeenResponse = { status, headers, body }
     if (came.hidden.length > 0) said.hidden = came.hidden
     return { id, at, until, overlaps, request: seen, response: said }
   }
+}
+
+function placeOf(entry: unknown): SplitUrl | undefined {
+  return splitUrl((isObject(entry) ? requestLineOf(entry)?.url : undefined) ?? '')
 }
 
 /** A request whose body may be read in another way if one of these fields is unknown. */
@@ -154,4 +161,41 @@ function credentialsOf(fields: HeaderFields, { path, isOwn, hasKeys }: Recording
   // Each file names its keys independently, so the same name in another file may be another key.
   const read = readCredentials(written, (name) => keys.renameKey(path, name))
   return read ?? keys.credentialsOf(fields)
+}
+
+/** In milliseconds: how much later the second observer of an exchange may have seen it. */
+const DELAY = 10_000
+
+/**
+ * Leaves out exchanges that are recorded a second time: by the page and by its service worker, by two recorders, or by
+ * two exports of one recording. Only different observers repeat an exchange: if one observer has seen an answer twice,
+ * the service has given it twice. The exchanges are in order of time; of two entries, the one with a body stays.
+ */
+function dropDuplicates(found: readonly FoundExchange[]): readonly FoundExchange[] {
+  const dropped = new Set<FoundExchange>()
+  /** The latest exchange with a request id, or without one, with an address. */
+  const latest = new Map<string, FoundExchange>()
+  for (const exchange of found) {
+    const name = exchange.requestId ?? exchange.target
+    const other = latest.get(name)
+    if (other === undefined || !isSame(other, exchange)) latest.set(name, exchange)
+    else if (other.hasBody || !exchange.hasBody) dropped.add(exchange)
+    else {
+      dropped.add(other)
+      exchange.isAfterGap ||= other.isAfterGap
+      latest.set(name, exchange)
+    }
+  }
+  return dropped.size === 0 ? found : found.filter((exchange) => !dropped.has(exchange))
+}
+
+/** Whether two exchanges are one. Their request ids are the same, or their addresses if they have none. */
+function isSame(one: FoundExchange, other: FoundExchange): boolean {
+  const { status, observer, requestId } = one
+  if (one.method !== other.method || one.target !== other.target || status !== other.status) return false
+  const hasId = requestId !== undefined
+  const isCopy = one.at === other.at && one.until === other.until
+  if (one.recording !== other.recording) return isCopy || (hasId && other.at <= one.until + DELAY)
+  if (observer === other.observer) return isCopy && hasId
+  return other.at <= one.until + (hasId ? DELAY : 0)
 }

@@ -26,33 +26,31 @@ export class HarWriter {
   readonly #handle: FileHandle
   readonly #limits: typeof WRITER_LIMITS
   /** Where the list ends; only the closing brackets follow. */
-  #end: number
+  #end = 0
   #waiting: Buffer[] = []
   #waitingBytes = 0
   #writing: Promise<void> | undefined
-  #entries = 0
-  #dropped = 0
-  /** How many exchanges were dropped before the next one, and how many the file reports. */
+  /** How many exchanges were dropped before the next one, which says so. */
   #droppedBefore = 0
-  #droppedTold = 0
-  #problem: string | undefined
+  /** How many exchanges the file has, and how many it lacks because the disk was too slow or too small. */
+  entries = 0
+  dropped = 0
+  /** Why the writer has stopped, as a sentence. */
+  problem: string | undefined
 
-  private constructor(handle: FileHandle, end: number, limits: Partial<typeof WRITER_LIMITS>) {
+  private constructor(handle: FileHandle, limits: Partial<typeof WRITER_LIMITS>) {
     this.#handle = handle
-    this.#end = end
     this.#limits = { ...WRITER_LIMITS, ...limits }
   }
 
   /** Creates the file without entries, readable only by its owner. @throws HarFileError */
   static async open(path: string, version: string, limits: Partial<typeof WRITER_LIMITS> = {}): Promise<HarWriter> {
-    const start = Buffer.from(
-      `{"log":{"version":"1.2","creator":${JSON.stringify({ name: CREATOR, version })},"entries":[`,
-    )
+    const creator = JSON.stringify({ name: CREATOR, version })
     let handle: FileHandle | undefined
     try {
       handle = await open(path, 'wx', 0o600)
-      const writer = new HarWriter(handle, 0, limits)
-      await writer.#append(start)
+      const writer = new HarWriter(handle, limits)
+      await writer.#append(Buffer.from(`{"log":{"version":"1.2","creator":${creator},"entries":[`))
       return writer
     } catch (error) {
       if (handle !== undefined) {
@@ -63,25 +61,13 @@ export class HarWriter {
     }
   }
 
-  /** How many exchanges the file has. `dropped` counts those it lacks because the disk was too slow or too small. */
-  get entries(): number {
-    return this.#entries
-  }
-  get dropped(): number {
-    return this.#dropped
-  }
-  /** Why the writer has stopped, as a sentence. */
-  get problem(): string | undefined {
-    return this.#problem
-  }
-
   /** Adds an exchange. It never waits: if too much waits for the disk, the exchange is dropped and counted. */
   add(exchange: RecordedExchange): void {
     const { waiting, file, body } = this.#limits
-    const hasRoom = this.#problem === undefined && this.#waitingBytes < waiting
+    const hasRoom = this.problem === undefined && this.#waitingBytes < waiting
     const entry = hasRoom ? writeEntry(exchange, body, this.#droppedBefore) : undefined
-    if (entry === undefined || this.#end + this.#waitingBytes + entry.length + LONGEST_END > file) {
-      this.#dropped++
+    if (entry === undefined || this.#end + this.#waitingBytes + entry.length + END.length > file) {
+      this.dropped++
       this.#droppedBefore++
       return
     }
@@ -96,41 +82,37 @@ export class HarWriter {
   /** Resolves when everything that was added is in the file. */
   async close(): Promise<void> {
     await this.#writing
-    if (this.#droppedTold < this.#dropped) await this.#write()
     await this.#handle.close().catch(() => {})
   }
 
   async #write(): Promise<void> {
-    do {
+    while (this.#waiting.length > 0) {
       const [batch, size] = [this.#waiting, this.#waitingBytes]
       this.#waiting = []
-      if (this.#problem !== undefined) return
-      const lines = batch.flatMap((entry, index) => [this.#entries + index === 0 ? FIRST : NEXT, entry])
+      const lines = batch.flatMap((entry, index) => [this.entries + index === 0 ? FIRST : NEXT, entry])
       try {
         await this.#append(Buffer.concat(lines))
-        this.#entries += batch.length
+        this.entries += batch.length
       } catch (error) {
-        this.#problem = `The recording ends early, because its file cannot be written any more (${codeOf(error)}).`
-        this.#dropped += batch.length + this.#waiting.length
+        this.problem = `The recording ends early, because its file cannot be written any more (${codeOf(error)}).`
+        this.dropped += batch.length + this.#waiting.length
         this.#waiting = []
         await this.#mend().catch(() => {})
       }
       this.#waitingBytes -= size
-    } while (this.#waiting.length > 0)
+    }
   }
 
   /** Appends to the list, before the closing brackets. */
   async #append(news: Buffer): Promise<void> {
-    const told = this.#dropped
-    await this.#writeAt(this.#end, Buffer.concat([news, endFor(told)]))
+    await this.#writeAt(this.#end, Buffer.concat([news, END]))
     this.#end += news.length
-    this.#droppedTold = told
   }
 
   /** Makes the file whole again after a write that has failed. */
   async #mend(): Promise<void> {
     await this.#handle.truncate(this.#end)
-    await this.#writeAt(this.#end, endFor(this.#droppedTold))
+    await this.#writeAt(this.#end, END)
   }
 
   /** A single write may write only a part of the bytes. */
@@ -144,13 +126,7 @@ export class HarWriter {
 
 const FIRST = Buffer.from('\n')
 const NEXT = Buffer.from(',\n')
-
-/** The end of the document, with a comment about dropped exchanges. It never becomes shorter. */
-function endFor(dropped: number): Buffer {
-  const comment = `${dropped} exchange${dropped === 1 ? ' was' : 's were'} left out, because the disk was too slow or the file too large.`
-  return Buffer.from(`\n]${dropped === 0 ? '' : `,"comment":${JSON.stringify(comment)}`}}}\n`)
-}
-const LONGEST_END = 200
+const END = Buffer.from('\n]}}\n')
 
 /** Why a new file cannot be created, as a sentence. */
 async function reasonAgainst(path: string, code: string): Promise<string> {

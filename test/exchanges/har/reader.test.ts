@@ -27,12 +27,7 @@ describe('A HAR file', () => {
     const entry = JSON.stringify(entryOf({ more: { _initiator: { stack: [[['"}]\\']]] } } }), undefined, 2)
     const other = JSON.stringify(entryOf({ after: 50 }))
     const text = `\ufeff\r\n{ "a\\"]": [{"log": {"entries": [1]}}], "log" : {"pages":[{"id":"}"}],\n"entries" :\t[\n${entry} , ${other}\n],"creator":{"name":"x"}}, "z": null }\n`
-    for (const bytes of [
-      text,
-      Buffer.from(text, 'utf16le'),
-      Buffer.from(text, 'utf16le').swap16(),
-      `${text.slice(0, -3)},}`,
-    ]) {
+    for (const bytes of [text, Buffer.from(text, 'utf16le'), Buffer.from(text, 'utf16le').swap16()]) {
       const { read } = await readText(bytes)
       expect(read.map(({ request }) => request.method)).toEqual(['GET', 'GET'])
     }
@@ -58,13 +53,16 @@ describe('A HAR file', () => {
       ['null', '"entry"', '{}', JSON.stringify(entryOf({ request: { method: 'G ET' } }))],
       ['3 is no object.', '4 is no object.', '5 has no request with a method and a URL.'],
     ],
-    ['which are not JSON', ['{"a": nope}', '{"b":"\u0001"}'], ['3 is not valid JSON.', '4 is not valid JSON.']],
     [
       'without a time',
       [undefined, null, 'yesterday', 5].map((startedDateTime) =>
         JSON.stringify(entryOf({ more: { startedDateTime } })),
       ),
-      [3, 4, 5].map((number) => `${number} does not say when its request was sent.`),
+      [
+        '3 has no startedDateTime.',
+        '4 has a startedDateTime that is no date and time: null.',
+        '5 has a startedDateTime that is no date and time: "yesterday".',
+      ],
     ],
     [
       'of which the group is blacked out',
@@ -112,11 +110,11 @@ describe('A HAR file', () => {
     ['gzip', gzipSync('{}'), 'This is no HAR file: it is compressed with gzip; unpack it first.'],
     ['a log without entries', '{"log":{}}', 'This is no HAR file: it has no list log.entries.'],
     ['a list', '[{"log":{"entries":[]}}]', 'This is no HAR file: it has no list log.entries.'],
-    ['another text', 'GET / HTTP/1.1', 'This is no HAR file: it is not JSON.'],
+    ['another text', 'GET / HTTP/1.1', 'This is no HAR file: it is not JSON, or breaks off'],
     [
       'half of an entry',
       harOf([entryOf()]).slice(0, 300),
-      'This is no HAR file: it breaks off before its first entry ends.',
+      'This is no HAR file: it is not JSON, or breaks off before its first entry ends.',
     ],
   ])('with %s is refused in one line', async (_, content, reason) => {
     expect(await refusal(readText(content))).toContain(reason)
@@ -153,7 +151,8 @@ describe('The service', () => {
     ['https://a.example/gateway', 'https://a.example/gateway/domains?id=1', '/api/v1/domains?id=1'],
     ['https://A.example:443/', 'https://a.example/domains', '/api/v1/domains'],
   ] as const)('%s is found in %s', async (baseUrl, url, target) => {
-    const entries = ['https://b.example/gateway/domains', url].map((each) => entryOf({ url: each }))
+    const others = ['https://b.example/gateway/domains', `${baseUrl.replace(/\/$/, '')}2/domains`]
+    const entries = [...others, url].map((each) => entryOf({ url: each }))
     const { read } = await readText(harOf(entries), baseUrl)
     expect(read.map(({ request }) => request.target)).toEqual([target])
   })
@@ -253,7 +252,6 @@ describe('An exchange', () => {
   })
 
   const base64 = (bytes: Buffer) => ({ size: bytes.length, text: bytes.toString('base64'), encoding: 'base64' })
-  const inFile = (name: string) => ({ text: undefined, _file: name })
   const fields = (all: Record<string, string>) => ({
     headers: Object.entries(all).map(([name, value]) => ({ name, value })),
   })
@@ -268,9 +266,6 @@ describe('An exchange', () => {
     ['no text', { size: 50, text: undefined }, {}, /does not have the body/],
     ['half of the text', { size: 50, text: BODY.slice(0, 20) }, {}, /does not have all bytes/],
     ['characters that were lost', { size: 50, text: BODY.replace('ü', '\ufffd') }, {}, /lost characters/],
-    ['a file that is there', { size: -1, ...inFile('bodies/1.json') }, {}, BODY],
-    ['a file that is not there', inFile('bodies/2.json'), {}, /"bodies\/2\.json", which is not beside/],
-    ['a file elsewhere', inFile('../../../../../../etc/hostname'), {}, /is not beside the recording/],
     ['no body by its status', { text: undefined }, { status: 204 }, ''],
   ])('has a response with %s', async (_, content, response, body) => {
     expectBody((await readEntry({ content, response }))?.response?.body, body)

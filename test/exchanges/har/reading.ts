@@ -1,10 +1,10 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { loadContract } from '../../../src/contract/contract.ts'
 import type { Exchange, SeenBody } from '../../../src/exchanges/exchange.ts'
+import { HarError } from '../../../src/exchanges/har/file.ts'
 import { HarRecording, type RecordedStep } from '../../../src/exchanges/har/reader.ts'
-import { HarError } from '../../../src/exchanges/har/service.ts'
 import { type EntryOptions, entryOf, harOf } from '../../support/recorded.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -29,8 +29,6 @@ export async function readFiles(paths: readonly string[], baseUrl?: string): Pro
 
 export function readText(text: string | Buffer, baseUrl?: string): Promise<Read> {
   const folder = temporaryFolder()
-  mkdirSync(join(folder, 'bodies'))
-  writeFileSync(join(folder, 'bodies/1.json'), BODY)
   writeFileSync(join(folder, 'a.har'), text)
   return readFiles([join(folder, 'a.har')], baseUrl)
 }
