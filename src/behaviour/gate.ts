@@ -1,13 +1,6 @@
 import { answersWith, type Operation } from '../contract/api.ts'
 import type { AccountState } from '../domain/account.ts'
-import {
-  type CountingPlan,
-  type CountingResult,
-  decideCounts,
-  type NewCounts,
-  type PlannedCharge,
-  type ReadableCounters,
-} from '../domain/counting.ts'
+import type { CountingPlan, CountingResult, NewCounts, PlannedCharge } from '../domain/counting.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
 import { type FaultTarget, findMatchingRules, type MatchingRule, type TriggeredFault } from '../domain/faults.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
@@ -15,7 +8,6 @@ import type { ApiKey } from '../domain/keys.ts'
 import { includesApiAccess } from '../domain/plans.ts'
 import { type Allowance, bucketOf, currentHits, type Hits, limitOf, type Quota, whatIsLeft } from '../domain/quotas.ts'
 import type { Settings } from '../domain/settings.ts'
-import { chanceOfFault, fraction } from '../ground/chance.ts'
 import { splitAuthorization } from '../http/authorization.ts'
 
 /** The account and the key of a request, and the time of the account's clock. */
@@ -170,22 +162,6 @@ export function concludeAdmission(
     hits: counted.hits,
     tallies: counted.tallies,
   }
-}
-
-/**
- * Plans and decides at once, if the counters are at hand. It is pure: it only reads `counting`, and the decision
- * contains the new counts. `now` is in milliseconds on the account's clock.
- */
-export function decideAdmission(
-  request: GateRequest,
-  account: AccountState,
-  counting: ReadableCounters,
-  now: number,
-  terms: GateTerms,
-): GateDecision {
-  const plan = planAdmission(request, account, terms)
-  const draw = (rule: string, ordinal: number) => fraction(chanceOfFault(account, rule, ordinal)[0])
-  return concludeAdmission(request, account, plan, decideCounts(plan, counting, now, draw), now, terms)
 }
 
 /** Whether responses report quotas that were not charged. */

@@ -5,8 +5,7 @@ import { listFacts, tableSection } from '../reports/outline.ts'
 import type { Check, CommandTimes, Finding, Report, Section } from '../reports/report.ts'
 import type { CalibratedAssumption, Calibration } from './calibration.ts'
 import type { Evidence } from './evidence-file.ts'
-import { showIncomplete } from './report.ts'
-import { decidedSection, describeVerdict } from './verdict-report.ts'
+import { decidedSection, describeVerdict, showIncomplete } from './report.ts'
 
 export interface CalibrationReportOptions extends CommandTimes {
   /** What was looked at, as a short phrase. */

@@ -6,7 +6,7 @@ import type { Corridor, SureRefusal } from './corridor.ts'
 import { takeAddition, takeDomains, takeRecords, takeRemoval } from './domain-answers.ts'
 import { takeCreation, takeDeletion, takeGroups } from './group-answers.ts'
 import { doubtAnswer, doubtPart, doubtWhatIsNamed } from './losses.ts'
-import { codesOfState, corridorOf } from './refusals.ts'
+import { codesOfState, corridorOf, MOST_ADDED } from './refusals.ts'
 import type { Remark, Success } from './remark.ts'
 import type { AskedRequest } from './request.ts'
 
@@ -73,9 +73,6 @@ function listed(codes: readonly string[]): string {
   return codes.length === 1 ? String(codes[0]) : `${codes.slice(0, -1).join(', ')} or ${codes.at(-1)}`
 }
 
-/** The longest that the specification allows: who refuses it for its length has another limit. */
-const MOST_ADDED = 50
-
 /** The rule that a refusal breaks which is not permitted. */
 function ruleAgainst(code: string, { sure }: Corridor, asked: AskedRequest): string | undefined {
   const { call, fields } = asked
@@ -83,6 +80,7 @@ function ruleAgainst(code: string, { sure }: Corridor, asked: AskedRequest): str
   if (demanded !== undefined) return demanded.rule
   if (sure.length > 0) return undefined
   if (code === 'invalid_name') return call === 'createDomainGroup' ? 'name-length' : 'new-name-unique'
+  // Who refuses the longest list that the specification allows has another limit.
   if (call === 'addDomains' && asked.list('domains').length === MOST_ADDED) return 'at-most-50-domains'
   return [...fields.keys()].join() === 'remove_domains' ? 'unknown-removals-ignored' : undefined
 }

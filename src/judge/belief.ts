@@ -4,6 +4,11 @@ import { asciiLowered, loosely } from './names.ts'
 /** How many domains, and how many groups, are remembered. What is forgotten is unknown. */
 const REMEMBERED = 100_000
 const NONE: ReadonlySet<string> = new Set()
+const NOBODY: GroupBelief['mayHaveLeft'] = new Map()
+const UNKNOWN_GROUP: GroupBelief = {
+  ...{ state: 'in doubt', name: '', members: undefined, mayHaveLeft: NOBODY },
+  ...{ isInOrder: false, isNew: false, at: 0, by: '' },
+}
 const NOT_SEEN = { knownSince: 0, hadRecord: false, by: '' }
 
 /**
@@ -12,6 +17,12 @@ const NOT_SEEN = { knownSince: 0, hadRecord: false, by: '' }
  * be wrong: who draws a conclusion from it asks `isCertain`, too. Domains are named in the form of `comparable`.
  */
 export class Belief {
+  /** Whether no other client changes the domain or the group with this name. */
+  readonly isCertain: (name: string) => boolean
+  /** Whether each domain that is not in `domains` is certainly not monitored, as far as this traffic goes. */
+  areDomainsComplete = false
+  /** The same for groups. */
+  areGroupsComplete = false
   readonly #domains = new Map<string, DomainBelief>()
   readonly #groups = new Map<string, GroupBelief>()
   readonly #there = new Set<string>()
@@ -20,27 +31,14 @@ export class Belief {
   readonly #idsByMember = new Map<string, Set<string>>()
   readonly #idsByName = new Map<string, Set<string>>()
   readonly #released = new Set<string>()
-  readonly #isCertain: (name: string) => boolean
-  #areDomainsComplete = false
-  #areGroupsComplete = false
   #additions = 0
 
-  /** `isCertain`: whether no other client changes the domain or the group with this name. */
   constructor(isCertain: (name: string) => boolean = () => false) {
-    this.#isCertain = isCertain
-  }
-
-  /** Whether no other client changes the domain or the group with this name. */
-  isCertain(name: string): boolean {
-    return this.#isCertain(name)
+    this.isCertain = isCertain
   }
 
   get domains(): ReadonlyMap<string, DomainBelief> {
     return this.#domains
-  }
-
-  get groups(): ReadonlyMap<string, GroupBelief> {
-    return this.#groups
   }
 
   /** How much is remembered. */
@@ -48,20 +46,10 @@ export class Belief {
     return this.#domains.size + this.#groups.size + this.#idsByMember.size
   }
 
-  /** Whether each domain that is not in `domains` is certainly not monitored, as far as this traffic goes. */
-  get areDomainsComplete(): boolean {
-    return this.#areDomainsComplete
-  }
-
-  /** The same for `groups`. */
-  get areGroupsComplete(): boolean {
-    return this.#areGroupsComplete
-  }
-
   /** `undefined` if it is not known. */
   isMonitored(name: string): boolean | undefined {
     const known = this.#domains.get(name)
-    return known === undefined ? (this.#areDomainsComplete ? false : undefined) : known.isMonitored
+    return known === undefined ? (this.areDomainsComplete ? false : undefined) : known.isMonitored
   }
 
   domain(name: string): DomainBelief | undefined {
@@ -76,7 +64,7 @@ export class Belief {
   /** Whether a group with this id exists; `undefined` if it is not known. */
   isGroup(id: string): boolean | undefined {
     const known = this.#groups.get(id)
-    if (known === undefined) return this.#areGroupsComplete ? false : undefined
+    if (known === undefined) return this.areGroupsComplete ? false : undefined
     return known.state === 'in doubt' ? undefined : known.state === 'there'
   }
 
@@ -123,16 +111,13 @@ export class Belief {
   /** A response shows that the domain is monitored. */
   seeDomain(name: string, spelling: string, { by, at }: Source): void {
     const known = this.#domains.get(name)
-    if (known?.isMonitored === true) this.#setDomain(name, { ...known, spelling, by })
-    else
-      this.#setDomain(name, {
-        ...NOT_SEEN,
-        isMonitored: true,
-        spelling,
-        seenAfter: this.#additions,
-        knownSince: at,
-        by,
-      })
+    if (known?.isMonitored === true) {
+      known.spelling = spelling
+      known.by = by
+      return
+    }
+    const seen = { spelling, seenAfter: this.#additions, knownSince: at, by }
+    this.#setDomain(name, { ...NOT_SEEN, isMonitored: true, ...seen })
   }
 
   /** A list of all records has one of the domain. */
@@ -148,8 +133,9 @@ export class Belief {
     for (const id of this.groupsWith(name)) {
       const group = this.#groups.get(id)
       if (group === undefined) continue
-      const [members, mayHaveLeft] = [group.members, group.mayHaveLeft].map((all) => without(all, name))
-      this.#setGroup(id, { ...group, members, mayHaveLeft: mayHaveLeft ?? NONE, isNew: false })
+      const members = group.members && new Set([...group.members].filter((each) => each !== name))
+      const mayHaveLeft = new Map([...group.mayHaveLeft].filter(([each]) => each !== name))
+      this.#setGroup(id, { ...group, members, mayHaveLeft, isNew: false })
     }
   }
 
@@ -160,7 +146,7 @@ export class Belief {
 
   /** A list shows all domains: their spellings, by name. */
   takeAllDomains(spellings: ReadonlyMap<string, string>, source: Source): void {
-    this.#areDomainsComplete = true
+    this.areDomainsComplete = true
     for (const name of this.#domains.keys()) if (!spellings.has(name)) this.#domains.delete(name)
     for (const [name, spelling] of spellings) this.seeDomain(name, spelling, source)
     this.#released.clear()
@@ -168,7 +154,7 @@ export class Belief {
 
   addGroup({ id, isInOrder = true, ...seen }: SeenGroup): void {
     const order = ++this.#additions
-    this.#setGroup(id, { ...seen, state: 'there', mayHaveLeft: NONE, isInOrder, order, isNew: true })
+    this.#setGroup(id, { ...seen, state: 'there', mayHaveLeft: NOBODY, isInOrder, order, isNew: true })
   }
 
   /** A response shows the group. */
@@ -176,22 +162,18 @@ export class Belief {
     const known = this.#groups.get(id)
     const isSame = known?.members !== undefined && areSame(known.members, seen.members)
     if (isSame && known.state === 'there' && known.name === seen.name) {
-      const order = isInOrder ?? known.isInOrder
-      this.#groups.set(id, {
-        ...known,
-        ...seen,
-        members: known.members,
-        mayHaveLeft: NONE,
-        isInOrder: order,
-        isNew: false,
-      })
+      known.at = seen.at
+      known.by = seen.by
+      known.mayHaveLeft = NOBODY
+      known.isInOrder = isInOrder ?? known.isInOrder
+      known.isNew = false
       return
     }
     this.#setGroup(id, {
       ...seen,
       state: 'there',
       members: isSame ? known.members : seen.members,
-      mayHaveLeft: NONE,
+      mayHaveLeft: NOBODY,
       isInOrder: isInOrder ?? (isSame && known.isInOrder),
       isNew: false,
       ...(known === undefined || known.state === 'gone' ? { seenAfter: this.#additions } : placeOf(known)),
@@ -207,16 +189,7 @@ export class Belief {
   removeGroup(id: string, { at, by }: Source): void {
     const { name = '', members = [] } = this.#groups.get(id) ?? {}
     for (const member of members) if (this.#released.size < REMEMBERED) this.#released.add(member)
-    this.#setGroup(id, {
-      state: 'gone',
-      name,
-      members: NONE,
-      mayHaveLeft: NONE,
-      isInOrder: false,
-      isNew: false,
-      at,
-      by,
-    })
+    this.#setGroup(id, { ...UNKNOWN_GROUP, state: 'gone', name, members: NONE, at, by })
   }
 
   /** Nobody knows any more whether the group exists, or how it is. */
@@ -224,46 +197,47 @@ export class Belief {
     const known = this.#groups.get(id)
     if (known?.state === 'gone') return
     if (known !== undefined) this.#setGroup(id, { ...known, state: 'in doubt', isNew: false })
-    else if (this.#areGroupsComplete) {
-      const nothing = { name: '', members: undefined, mayHaveLeft: NONE, isInOrder: false, isNew: false, at: 0, by: '' }
+    else if (this.areGroupsComplete) {
+      const nothing = {
+        name: '',
+        members: undefined,
+        mayHaveLeft: NOBODY,
+        isInOrder: false,
+        isNew: false,
+        at: 0,
+        by: '',
+      }
       this.#setGroup(id, { ...nothing, state: 'in doubt' })
     }
   }
 
   /** The same for all groups; there may be further ones. A group that was deleted stays so: no id is used twice. */
   doubtGroups(): void {
-    this.#areGroupsComplete = false
+    this.areGroupsComplete = false
     for (const id of [...this.#there]) this.doubtGroup(id)
   }
 
-  /** There may be groups that nothing showed. */
-  doubtGroupsComplete(): void {
-    this.#areGroupsComplete = false
-  }
-
-  /** There may be domains that nothing showed. */
-  doubtDomainsComplete(): void {
-    this.#areDomainsComplete = false
-  }
-
-  /** Other groups may have lost these members to a group: a service may allow a domain in one group only. */
-  mayLeave(names: Iterable<string>, to: string | undefined): void {
-    const left = new Map<string, Set<string>>()
+  /**
+   * Other groups may have lost these members to a group: a service may allow a domain in one group only. Without a group,
+   * it is not known what became of the members.
+   */
+  mayLeave(names: Iterable<string>, to?: string): void {
+    const left = new Map<GroupBelief, Map<string, 'to another' | 'unclear'>>()
     for (const name of names) {
       for (const id of this.groupsWith(name)) {
         const group = this.#groups.get(id)
-        if (id === to || group === undefined || group.mayHaveLeft.has(name)) continue
-        left.set(id, (left.get(id) ?? new Set(group.mayHaveLeft)).add(name))
+        if (id === to || group === undefined || (to !== undefined && group.mayHaveLeft.has(name))) continue
+        const mayHaveLeft = left.get(group) ?? new Map(group.mayHaveLeft)
+        left.set(group, mayHaveLeft.set(name, to === undefined ? 'unclear' : 'to another'))
       }
     }
-    for (const [id, mayHaveLeft] of left)
-      this.#groups.set(id, { ...(this.#groups.get(id) as GroupBelief), mayHaveLeft })
+    for (const [group, mayHaveLeft] of left) group.mayHaveLeft = mayHaveLeft
   }
 
   /** A list shows all groups. */
   takeAllGroups(groups: readonly SeenGroup[]): void {
     const listed = new Set(groups.map(({ id }) => id))
-    this.#areGroupsComplete = true
+    this.areGroupsComplete = true
     // The list may be older than a group, so only a deletion shows that a group is gone for good.
     for (const id of [...this.#there, ...this.#inDoubt]) if (!listed.has(id)) this.#dropGroup(id)
     for (const group of groups) this.seeGroup(group)
@@ -273,19 +247,19 @@ export class Belief {
   forget(): void {
     const parts = [this.#domains, this.#groups, this.#there, this.#inDoubt, this.#idsByMember, this.#idsByName]
     for (const part of [...parts, this.#released]) part.clear()
-    this.#areDomainsComplete = false
-    this.#areGroupsComplete = false
+    this.areDomainsComplete = false
+    this.areGroupsComplete = false
   }
 
   #setDomain(name: string, belief: DomainBelief): void {
-    if (this.#domains.size >= REMEMBERED && !this.#domains.has(name)) this.#areDomainsComplete = false
+    if (this.#domains.size >= REMEMBERED && !this.#domains.has(name)) this.areDomainsComplete = false
     else this.#domains.set(name, belief)
   }
 
   #setGroup(id: string, belief: GroupBelief): void {
     this.#dropGroup(id)
     if (this.#groups.size >= REMEMBERED) {
-      this.#areGroupsComplete = false
+      this.areGroupsComplete = false
       return
     }
     this.#groups.set(id, belief)
@@ -318,18 +292,12 @@ export function hasOther(ids: ReadonlySet<string>, own: readonly string[]): bool
   return false
 }
 
-function without(all: ReadonlySet<string> | undefined, name: string): ReadonlySet<string> | undefined {
-  return all?.has(name) ? new Set([...all].filter((each) => each !== name)) : all
-}
-
 function placeOf({ order, seenAfter }: GroupBelief): Pick<GroupBelief, 'order' | 'seenAfter'> {
   return { ...(order !== undefined && { order }), ...(seenAfter !== undefined && { seenAfter }) }
 }
 
 function add(index: Map<string, Set<string>>, key: string, id: string): void {
-  const ids = index.get(key)
-  if (ids === undefined) index.set(key, new Set([id]))
-  else ids.add(id)
+  index.set(key, (index.get(key) ?? new Set()).add(id))
 }
 
 function remove(index: Map<string, Set<string>>, key: string, id: string): void {

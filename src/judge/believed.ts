@@ -25,8 +25,8 @@ export interface GroupBelief {
   name: string
   /** In comparable form, in the order in which they were shown; `undefined` if they are not known. */
   members: ReadonlySet<string> | undefined
-  /** Members that may have left the group: to another one, as in services where a domain has one group, or by an odd spelling. */
-  mayHaveLeft: ReadonlySet<string>
+  /** Members that may have left the group: to another one, as in services where a domain has one group, or for an unclear reason. */
+  mayHaveLeft: ReadonlyMap<string, 'to another' | 'unclear'>
   /** Whether the members are in the order in which they were added. */
   isInOrder: boolean
   /** The number of its creation among all additions that were seen; absent if the creation was not seen. */

@@ -111,7 +111,7 @@ function learnUnseen(id: string, change: AskedChange, { asked, belief, source }:
     ...source,
     name,
     members: new Set([...members, ...unsure]),
-    mayHaveLeft: new Set([...before.mayHaveLeft, ...unsure]),
+    mayHaveLeft: new Map([...before.mayHaveLeft, ...unsure.map((each) => [each, 'unclear'] as const)]),
     isInOrder: change.isWhole || before.isInOrder,
   })
 }

@@ -19,6 +19,20 @@ const LIMIT = 2_000
 /** Joins equal observations. It keeps the exchange ids of the first ones. */
 export class Observations {
   readonly #known = new Map<string, ChoiceObservation & { evidence: string[] }>()
+  /** The same, by the list of permitted numbers that an observation has again. */
+  readonly #byPermits = new WeakMap<readonly number[], ChoiceObservation & { evidence: string[] }>()
+
+  /** Notes that an exchange shows it. It is fast if equal lists of numbers are one object, and each is of one choice. */
+  note({ id, permits }: Pick<ChoiceObservation, 'id' | 'permits'>, exchange: string): void {
+    const known = this.#byPermits.get(permits)
+    if (known !== undefined && known.evidence.length >= EVIDENCE_KEPT) {
+      known.count++
+      return
+    }
+    this.add({ id, permits, evidence: [exchange], count: 1 })
+    const added = this.#known.get(`${id} ${permits.join()}`)
+    if (added !== undefined) this.#byPermits.set(permits, added)
+  }
 
   /** Returns whether the observation says something new. */
   add({ id, permits, evidence, count }: ChoiceObservation): boolean {

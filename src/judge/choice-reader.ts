@@ -2,100 +2,105 @@ import type { Choices } from '../contract/choices.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import { type Json, mergePatch, valueAt } from '../ground/json.ts'
 import { createRouter, type Route } from '../http/router.ts'
-import type { Belief } from './belief.ts'
 import { EVIDENCE_KEPT } from './choice-evidence.ts'
-import { ChoiceExperiments } from './choice-experiments.ts'
-import { READINGS, readingsFor, readStatus } from './choice-readings.ts'
-import { ChoiceTrack } from './choice-tracks.ts'
-import { type ChoiceReading, OpenChoice, type SeenExchange } from './open-choice.ts'
+import { OF_LISTS } from './choice-lists.ts'
+import { OF_RESPONSES, readStatus } from './choice-readings.ts'
+import { OF_REQUESTS, openPartsOf } from './choice-requests.ts'
+import { type ChoiceReading, OpenChoice, type ReadChoice, type SeenExchange } from './open-choice.ts'
 import type { AskedRequest } from './request.ts'
 import { resetOf, serviceTime } from './service-time.ts'
+import type { Track } from './tracks.ts'
 
-/** What takes long to read, in long lists. It is read until it has shown the same often enough. */
-const LONG: ReadonlySet<string> = new Set([
-  ...[
-    'domain-order',
-    'record-order',
-    'group-order',
-    'canonical-form',
-    'unprocessed-domains',
-    'decimals',
-    'percentages',
-  ],
+/** What takes long to read. Once it has shown the same often enough, it is read only now and then. */
+const LONG: ReadonlySet<ReadChoice | undefined> = new Set([
+  ...Object.values(OF_LISTS),
+  ...[OF_RESPONSES['decimals'], OF_RESPONSES['percentages']],
 ])
+const NOW_AND_THEN = 8
+
+/** A choice, and one way to read it. */
+interface Reader {
+  choice: OpenChoice
+  read: ReadChoice
+  isLong: boolean
+  /** What was shown last, how often in a row, and how often it was left out since then. */
+  shown: string
+  times: number
+  left: number
+}
 
 /**
  * Reads from exchanges which choices a service has made, one choice at a time. What depends on two choices says nothing
  * of either.
  */
 export class ChoiceReader {
-  readonly #choices: ReadonlyMap<string, OpenChoice>
   readonly #byPlace: ReadonlyMap<string, OpenChoice>
-  readonly #experiments: ChoiceExperiments
+  readonly #ofAll: readonly Reader[]
+  readonly #ofRequests: readonly Reader[]
   readonly #knows: (code: string) => boolean
   readonly #routeLeniently: (method: string, path: string) => Route
   readonly #refreshes: readonly string[]
-  readonly #isSoleWriter: boolean
-  /** By the key's belief, which lives as long as its account is followed. */
-  readonly #tracks = new WeakMap<Belief, ChoiceTrack>()
-  /** By choice: what was shown last, and how often in a row. */
-  readonly #shown = new Map<string, { permits: string; times: number }>()
 
-  constructor(choices: Choices, isSoleWriter = false) {
-    const { contract, assumptions } = choices
+  constructor({ contract, assumptions }: Choices) {
     const open = assumptions.filter(({ alternatives }) => alternatives.length > 0)
     const all = open.map(({ id, place, alternatives }) => {
       const own = valueAt(contract.document.source, place) as Json
       return new OpenChoice(id, place, [own, ...alternatives.map((patch) => mergePatch(own, patch) as Json)])
     })
-    this.#choices = new Map(all.map((choice) => [choice.id, choice]))
     this.#byPlace = new Map(all.map((choice) => [choice.place, choice]))
-    this.#experiments = new ChoiceExperiments(choices)
+    const readersIn = (table: Readonly<Record<string, ReadChoice>>) =>
+      all.flatMap((choice): Reader[] => {
+        const read = Object.hasOwn(table, choice.id) ? table[choice.id] : undefined
+        return read ? [{ choice, read, isLong: LONG.has(read), shown: '', times: 0, left: 0 }] : []
+      })
+    this.#ofAll = [...readersIn(OF_RESPONSES), ...readersIn(OF_LISTS)]
+    this.#ofRequests = readersIn(OF_REQUESTS)
     this.#knows = (code) => contract.catalogue.has(code)
     this.#routeLeniently = createRouter(contract, { ...contract.settings, pathMatching: 'lenient' })
-    this.#refreshes = (this.#choices.get('refresh-time')?.holders ?? []).map(({ value }) => String(value))
-    this.#isSoleWriter = isSoleWriter
+    const { holders = [] } = all.find(({ id }) => id === 'refresh-time') ?? {}
+    this.#refreshes = holders.map(({ value }) => String(value))
   }
 
-  /** What an exchange shows. `belief` is what was believed of the account of its key before it. */
-  read(reading: ReadExchange, asked: AskedRequest, belief: Belief): readonly ChoiceReading[] {
-    const { outcome, failed, exchange, path } = reading
+  /** What an exchange shows. `track` is what is known of the account of its key. */
+  read(reading: ReadExchange, asked: AskedRequest, track: Track): readonly ChoiceReading[] {
+    const { outcome, failed, exchange, path, route, response } = reading
     if (failed !== undefined || outcome.kind === 'unreadable') return []
-    if (outcome.kind === 'refusal' ? !this.#knows(outcome.code) : reading.response.status >= 300) return []
-    const now = serviceTime(reading) ?? exchange.until
-    const lenient = reading.route.ok ? reading.route : this.#routeLeniently(exchange.request.method, path)
-    const reset = resetOf(reading)
-    const seen: SeenExchange = { reading, asked, belief, now, reset, lenient, refreshes: this.#refreshes }
+    const code = outcome.kind === 'refusal' ? outcome.code : undefined
+    if (code === undefined ? response.status >= 300 : !this.#knows(code)) return []
+    const seen: SeenExchange = {
+      ...{ reading, asked, track, code, parts: NOTHING_OPEN },
+      now: serviceTime(reading) ?? exchange.until,
+      reset: resetOf(reading),
+      lenient: route.ok ? route : this.#routeLeniently(exchange.request.method, path),
+      refreshes: this.#refreshes,
+    }
     const found: ChoiceReading[] = []
     const status = readStatus(seen, (place) => this.#byPlace.get(place))
     if (status !== undefined) found.push(status)
-    for (const id of readingsFor(reading)) {
-      const choice = this.#choices.get(id)
-      if (choice === undefined || (LONG.has(id) && this.#isSettled(id))) continue
-      const permits = READINGS[id]?.(seen, choice)
-      if (permits !== undefined) found.push({ id, permits })
-    }
-    found.push(...this.#trackOf(belief).take(seen))
-    const experiment = this.#experiments.try(seen)
-    if (experiment !== undefined) found.push(experiment)
-    for (const { id, permits } of found) this.#note(id, permits)
+    for (const reader of this.#ofAll) take(reader, seen, found)
+    if (!isRead(seen)) return found
+    seen.parts = openPartsOf(asked)
+    for (const reader of this.#ofRequests) take(reader, seen, found)
     return found
   }
+}
 
-  #trackOf(belief: Belief): ChoiceTrack {
-    const known = this.#tracks.get(belief) ?? new ChoiceTrack(this.#choices, this.#isSoleWriter)
-    this.#tracks.set(belief, known)
-    return known
-  }
+const NOTHING_OPEN: ReadonlySet<string> = new Set()
 
-  #note(id: string, permits: readonly number[]): void {
-    const text = permits.join()
-    const known = this.#shown.get(id)
-    this.#shown.set(id, { permits: text, times: known?.permits === text ? known.times + 1 : 1 })
-  }
+/** Whether the service has looked at a body or a query, and what was there before it is known. */
+function isRead({ reading: { operation, exchange }, asked, code }: SeenExchange): boolean {
+  if (asked.form === undefined && !asked.hasUnknownParameter) return false
+  const isAdmitted = operation !== undefined && code !== 'unauthorized' && code !== 'rate_limited'
+  return isAdmitted && !exchange.overlaps && asked.body !== 'unknown'
+}
 
-  #isSettled(id: string): boolean {
-    const { permits = '', times = 0 } = this.#shown.get(id) ?? {}
-    return times >= EVIDENCE_KEPT && !permits.includes(',')
-  }
+function take(reader: Reader, seen: SeenExchange, found: ChoiceReading[]): void {
+  if (reader.isLong && reader.times >= EVIDENCE_KEPT && ++reader.left % NOW_AND_THEN !== 0) return
+  const permits = reader.read(seen, reader.choice)
+  if (permits === undefined) return
+  found.push({ id: reader.choice.id, permits })
+  if (!reader.isLong) return
+  const shown = permits.join()
+  reader.times = permits.length === 1 && reader.shown === shown ? reader.times + 1 : 0
+  reader.shown = shown
 }

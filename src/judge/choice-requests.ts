@@ -1,37 +1,215 @@
 import { canonicalHostname } from '../contract/hostname.ts'
-import type { ReadExchange } from '../exchanges/reading.ts'
+import { comparedName } from '../domain/groups.ts'
+import type { Settings } from '../domain/settings.ts'
 import { type Json, valueAt } from '../ground/json.ts'
-import { isPlainHostname } from './names.ts'
-import type { ReadChoice } from './open-choice.ts'
+import type { Belief } from './belief.ts'
+import { isRefusedUnread } from './gate.ts'
+import { isAscii, isPlainHostname } from './names.ts'
+import type { ReadChoice, SeenExchange } from './open-choice.ts'
+import { MOST_ADDED } from './refusals.ts'
 import type { AskedRequest } from './request.ts'
 
+/*
+ * The choices that show in what a service accepts. A success shows that the service refuses nothing in the request,
+ * however much of it is open. A refusal shows something only if nothing else can be its reason.
+ */
+
 /** In bytes. No alternative of openapi.yaml refuses bodies up to this size. */
-export const SMALL_BODY = 16_384
+const SMALL_BODY = 16_384
+/** In milliseconds: within this time, nobody can have used a new domain in a monitoring feature. */
+const JUST_NOW = 60_000
 
-/** The code of a request whose only problem is that it adds too many domains. */
-export const readTooMany: ReadChoice = ({ reading, asked }, choice) => {
-  const { outcome } = reading
-  if (outcome.kind !== 'refusal' || asked.isOdd || asked.size > SMALL_BODY || !hasTooMany(asked, reading))
-    return undefined
-  const names = asked.list('domains')
-  if (asked.fields.size > 1 || !names.every(isPlainHostname) || asked.allNames.size < names.length) return undefined
-  return choice.those((holder) => valueAt(holder, '/x-error/maxItems') === outcome.code)
+/** What is open about a request alone, by the id of the assumption: the value that each code shows, and a success. */
+const PARTS: Readonly<Record<string, Readonly<Record<string, string>> & { success?: string }>> = {
+  'content-type': { success: 'ignored', invalid_request_body: 'required' },
+  'null-fields': {
+    ...{ success: 'absent', missing_field: 'absent', no_fields_to_update: 'absent' },
+    invalid_field_type: 'wrong-type',
+  },
+  'unknown-query-parameters': { success: 'ignored', unknown_field: 'refused' },
+  'repeated-domains': { invalid_domain: 'invalid_domain', invalid_request_body: 'invalid_request_body' },
 }
 
-/** Whether more domains are to be added than the document permits. */
-export function hasTooMany(asked: AskedRequest, { operation }: ReadExchange): boolean {
-  const limit = valueAt(operation?.bodySchema, '/properties/domains/maxItems')
-  return asked.call === 'addDomains' && typeof limit === 'number' && asked.list('domains').length > limit
+const readPart =
+  (id: string): ReadChoice =>
+  (seen, choice) => {
+    const { asked, code, parts } = seen
+    if (asked.isOddlyWritten || !parts.has(id)) return undefined
+    const value = PARTS[id]?.[code ?? 'success']
+    const isShown = code === undefined || (isOnlyOpen(seen, id) && !mayStateRefuse(asked, seen.track.belief))
+    return value !== undefined && isShown ? choice.of(value) : undefined
+  }
+
+/** By the id of the assumption. */
+export const OF_REQUESTS: Readonly<Record<string, ReadChoice>> = {
+  ...Object.fromEntries(Object.keys(PARTS).map((id) => [id, readPart(id)])),
+
+  'body-limit'(seen, choice) {
+    const { asked, code, parts } = seen
+    if (!parts.has('body-limit')) return undefined
+    if (code === undefined) return choice.those(({ value }) => Number(value) >= asked.size)
+    const isTooLarge = code === 'request_too_large' && isOnlyOpen(seen, 'body-limit')
+    return isTooLarge ? choice.those(({ value }) => Number(value) < asked.size) : undefined
+  },
+
+  'too-many-domains'(seen, choice) {
+    const { asked, code, track } = seen
+    if (code === undefined || !isOnlyOpen(seen, 'too-many-domains')) return undefined
+    const isShown = code === 'request_too_large' || !mayStateRefuse(asked, track.belief)
+    return isShown ? choice.those((holder) => valueAt(holder, '/x-error/maxItems') === code) : undefined
+  },
+
+  'empty-lists'(seen, choice) {
+    const { asked, code } = seen
+    const isRefused = code === 'no_fields_to_update'
+    if (!isOnlyOpen(seen, 'empty-lists') || (code !== undefined && !isRefused)) return undefined
+    const fields = [...asked.fields.keys()]
+    // Another field is a reason to accept it.
+    if (fields.some((field) => field === 'name' || asked.list(field).length > 0)) return undefined
+    return choice.those((holder) => fields.some((field) => countsEmpty(holder, field)) !== isRefused)
+  },
+
+  'already-monitored'(seen, choice) {
+    const { asked, code, track } = seen
+    if (asked.call !== 'addDomains') return undefined
+    const { belief } = track
+    if (code === undefined) return isOneKnown(plainNames(asked), belief, true) ? choice.of('skipped') : undefined
+    const mayBe = [...asked.allNames].some((name) => belief.isMonitored(name) !== false)
+    return mayBe && isOnlyOpen(seen) ? choice.of(code) : undefined
+  },
+
+  'unmonitored-deletion'(seen, choice) {
+    const { asked, code, track } = seen
+    if (asked.call !== 'deleteDomains') return undefined
+    const { belief } = track
+    if (code === undefined) return isOneKnown(plainNames(asked), belief, false) ? choice.of('ignored') : undefined
+    // A domain may also be refused because a feature or a group has it.
+    const isShown = code !== 'domain_delete_failed' || areKnown(asked.allNames, belief, false)
+    return isShown && isOnlyOpen(seen) ? choice.of(code) : undefined
+  },
+
+  'deletion-of-members'(seen, choice) {
+    const { asked, code, track, now } = seen
+    if (asked.call !== 'deleteDomains') return undefined
+    const { belief } = track
+    if (code === undefined) return isMember(plainNames(asked), seen) ? choice.of('dropped') : undefined
+    const names = [...asked.allNames]
+    const areUnused = names.every((name) => now - (belief.domain(name)?.addedAt ?? 0) <= JUST_NOW)
+    const isShown = code === 'domain_delete_failed' && areUnused && areKnown(names, belief, true)
+    return isShown && isOnlyOpen(seen) ? choice.of('refused') : undefined
+  },
+
+  'shared-domains'(seen, choice) {
+    const { asked, code } = seen
+    const removed = asked.names('remove_domains')
+    const joining = asked.isAboutGroup ? plainNames(asked).filter((name) => !removed.has(name)) : []
+    if (joining.length === 0) return undefined
+    if (code === undefined) return isMember(joining, seen) ? choice.except('refused') : undefined
+    return code === 'invalid_domain' && isOnlyOpen(seen) ? choice.of('refused') : undefined
+  },
+
+  'name-comparison'({ asked, code, track: { belief } }, choice) {
+    const name = asked.text('name')
+    if (name === undefined || asked.isOdd || (code !== undefined && code !== 'duplicate_name')) return undefined
+    const others = [...belief.groupsNamed(name)].filter((id) => !asked.ids.includes(id))
+    const known = others.map((id) => belief.group(id)).filter((group) => group?.state === 'there')
+    const names = known.map((group) => group?.name ?? '').filter((each) => belief.isCertain(each))
+    const isTaken = ({ value }: Json) => names.some((other) => isEqual(name, other, value))
+    if (code === undefined) return choice.those((holder) => !isTaken(holder))
+    const areAllKnown = belief.areGroupsComplete && belief.groupsInDoubt.size === 0 && belief.isCertain(name)
+    return areAllKnown ? choice.those(isTaken) : undefined
+  },
+
+  'international-names'({ reading: { shown }, asked, code, track: { belief } }, choice) {
+    const sent = asked.list('domains')
+    const isPlain = (name: string) => isAscii(name) && !/xn--/i.test(name)
+    if (asked.call !== 'addDomains' || asked.isOdd || sent.every(isPlain)) return undefined
+    const isAccepted = !sent.every(isAscii)
+    if (code !== undefined) {
+      const isValid = asked.allNames.size === sent.length && sent.every((name) => canonicalHostname(name) !== undefined)
+      const isShown = code === 'invalid_domain' && isAccepted && isValid && areKnown(asked.allNames, belief, false)
+      return isShown ? choice.of('refused') : undefined
+    }
+    const changed = (shown.added ?? []).filter((name) => !sent.includes(name))
+    if (changed.some((name) => !isAscii(name))) return choice.of('u-label')
+    const isALabel = changed.some((name) => name.includes('xn--'))
+    return choice.those(({ value }) => !(isALabel && value === 'u-label') && !(isAccepted && value === 'refused'))
+  },
 }
 
-/** Whether a change is accepted that has nothing but empty lists. */
-export const readEmptyLists: ReadChoice = ({ reading: { outcome }, asked }, choice) => {
-  if (asked.call !== 'updateDomainGroup' || asked.isOdd || asked.fields.size === 0) return undefined
-  const fields = [...asked.fields].filter(([, value]) => Array.isArray(value) && value.length === 0)
-  const isAccepted = outcome.kind === 'success'
-  const isRefused = outcome.kind === 'refusal' && outcome.code === 'no_fields_to_update'
-  if (fields.length < asked.fields.size || !(isAccepted || isRefused)) return undefined
-  return choice.those((holder) => fields.some(([field]) => countsEmpty(holder, field)) === isAccepted)
+/**
+ * What is open about a request, by the id of the assumption, or `another` for what each service, or some service, may
+ * refuse for another reason. The account plays no part.
+ */
+export function openPartsOf(asked: AskedRequest): ReadonlySet<string> {
+  const { call, form, fields, ids, size, body } = asked
+  const parts = new Set<string>()
+  const note = (part: string, isOpen: boolean) => {
+    if (isOpen) parts.add(part)
+  }
+  note('unknown-query-parameters', asked.hasUnknownParameter)
+  note('another', ids.length > 1 || ids.includes(''))
+  if (form === undefined) return parts
+  note('another', body !== 'object' || asked.isOddlyWritten || asked.isOddlyCoded)
+  note('content-type', asked.isOddlyTyped)
+  note('body-limit', size > SMALL_BODY)
+  note(
+    'another',
+    form.required.some((name) => !fields.has(name)),
+  )
+  for (const [name, value] of fields) {
+    const isList = form.lists.includes(name)
+    const entries = asked.list(name)
+    note('null-fields', value === null)
+    note('another', !isList && !form.texts.includes(name))
+    note(
+      'another',
+      value !== null && (isList ? !Array.isArray(value) || entries.length < value.length : typeof value !== 'string'),
+    )
+    note('another', !entries.every(isPlainHostname))
+    note(call === 'addDomains' ? 'repeated-domains' : 'another', asked.names(name).size < entries.length)
+    if (Array.isArray(value) && value.length === 0 && call !== 'createDomainGroup') {
+      note(call === 'updateDomainGroup' ? 'empty-lists' : 'another', true)
+    }
+    if (!asked.isAboutGroup) note(call === 'addDomains' ? 'too-many-domains' : 'another', entries.length > MOST_ADDED)
+  }
+  return parts
+}
+
+/** Whether nothing else is open about the request, and the service has looked at it. */
+function isOnlyOpen({ parts, reading }: SeenExchange, id?: string): boolean {
+  return parts.size === (id === undefined ? 0 : 1) && (id === undefined || parts.has(id)) && !isRefusedUnread(reading)
+}
+
+/** Whether the account may be the reason of a refusal with a code that also has other reasons. */
+function mayStateRefuse({ call, allNames }: AskedRequest, belief: Belief): boolean {
+  if (call === 'addDomains') return !areKnown(allNames, belief, false)
+  return call === 'deleteDomains' && !areKnown(allNames, belief, true)
+}
+
+function areKnown(names: Iterable<string>, belief: Belief, isMonitored: boolean): boolean {
+  return [...names].every((name) => belief.isMonitored(name) === isMonitored && belief.isCertain(name))
+}
+
+function isOneKnown(names: readonly string[], belief: Belief, isMonitored: boolean): boolean {
+  return names.some((name) => belief.isMonitored(name) === isMonitored && belief.isCertain(name))
+}
+
+/** The domains that are to be added or removed, or to join a group, and of which each service reads the same. */
+function plainNames(asked: AskedRequest): readonly string[] {
+  const entries = [...asked.list('domains'), ...asked.list('add_domains')]
+  return entries.filter(isPlainHostname).map((entry) => entry.toLowerCase())
+}
+
+/** Whether one of the domains is certainly a member of a group that the request does not name. */
+function isMember(names: readonly string[], { asked, track: { belief } }: SeenExchange): boolean {
+  return names.some((name) => {
+    return [...belief.groupsWith(name)].some((id) => {
+      const group = belief.group(id)
+      if (group?.state !== 'there' || asked.ids.includes(id) || group.mayHaveLeft.has(name)) return false
+      return belief.isCertain(group.name) && belief.isCertain(name)
+    })
+  })
 }
 
 /** Whether an empty list in this field counts as a field, by the schema of changes. */
@@ -43,29 +221,7 @@ function countsEmpty({ anyOf }: Json, field: string): boolean {
   })
 }
 
-/** Whether international names are accepted, and shown in another form than that in which they were sent. */
-export const readInternational: ReadChoice = ({ reading: { shown, outcome }, asked, belief }, choice) => {
-  const sent = asked.list('domains')
-  if (asked.call !== 'addDomains' || asked.isOdd || sent.every(isPlain)) return undefined
-  if (outcome.kind === 'refusal') {
-    const isNew = [...asked.allNames].every((name) => belief.isMonitored(name) === false && belief.isCertain(name))
-    const isValid = asked.allNames.size === sent.length && sent.every((name) => canonicalHostname(name) !== undefined)
-    const isRefused = outcome.code === 'invalid_domain' && isNew && isValid && !sent.every(isAscii)
-    return isRefused ? choice.of('refused') : undefined
-  }
-  const changed = (shown.added ?? []).filter((name) => !sent.includes(name))
-  if (changed.some((name) => !isAscii(name))) return choice.of('u-label')
-  const isALabel = changed.some((name) => name.includes('xn--'))
-  const isAccepted = !sent.every(isAscii)
-  return choice.those(({ value }) => !(isALabel && value === 'u-label') && !(isAccepted && value === 'refused'))
-}
-
-/** Whether a name says nothing about international names. */
-export function isPlain(name: string): boolean {
-  return isAscii(name) && !/xn--/i.test(name)
-}
-
-export function isAscii(text: string): boolean {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is ASCII
-  return /^[\u0000-\u007f]*$/.test(text)
+function isEqual(one: string, other: string, comparison: unknown): boolean {
+  const [name, taken] = [one, other].map((each) => comparedName(each, comparison as Settings['nameComparison']))
+  return name === taken
 }

@@ -25,19 +25,19 @@ export interface SureRefusal {
  */
 export class Corridor {
   readonly sure: SureRefusal[] = []
-  readonly #may = new Set<string>()
+  readonly #may: (readonly string[])[] = []
 
   must(codes: readonly string[], because: string, more: Pick<SureRefusal, 'rule' | 'reliesOn'> = {}): void {
     this.sure.push({ codes, because, ...more })
   }
 
   may(...codes: readonly string[]): void {
-    for (const code of codes) this.#may.add(code)
+    this.#may.push(codes)
   }
 
   /** Whether some admissible service refuses the request with this code. */
   permits(code: string): boolean {
-    return this.#may.has(code) || this.sure.some(({ codes }) => codes.includes(code))
+    return this.#may.some((codes) => codes.includes(code)) || this.sure.some(({ codes }) => codes.includes(code))
   }
 
   /** Lets services read the request in another way, so that nothing is sure. */

@@ -28,10 +28,13 @@ export class FigureTrack {
   #last: Read | undefined
   /** For each domain and each of its latest changes: when it was last seen unchanged. */
   #unchanged = new Map<string, number[]>()
+  /** If the latest read has other figures than the one before it, their times. */
+  change: { since: number; until: number } | undefined
 
   /** What the next list of records shows, together with those before it. */
   take(reading: ReadExchange): Remark | undefined {
     const last = this.#last
+    this.change = undefined
     if (reading.operation?.id !== 'listDmarc') return undefined
     if (reading.outcome.kind === 'success' && reading.outcome.text === last?.text) {
       last.at = Math.max(last.at, serviceTime(reading) ?? last.at)
@@ -45,6 +48,7 @@ export class FigureTrack {
       return undefined
     }
     const changed = [...read.figures].filter(([domain, text]) => (last.figures.get(domain) ?? text) !== text)
+    if (changed.length > 0) this.change = { since: last.at, until: read.at }
     const often = changed.map(([domain]) => domain).filter((domain) => this.#note(domain, last.at, read.at))
     const [first] = often
     if (first === undefined) return undefined
@@ -71,9 +75,12 @@ function readRecords(reading: ReadExchange): Read | undefined {
   if (!Array.isArray(outcome.data) || !outcome.data.every(isRecord)) return undefined
   const figures = new Map<string, string>()
   for (const { domain, dmarc, dkim, spf, count } of outcome.data) {
-    if (Number(count) > 0) figures.set(domain, JSON.stringify([dmarc, dkim, spf, count]))
+    if (Number(count) > 0) figures.set(domain, `${dmarc} ${dkim} ${spf} ${count}`)
   }
-  const domains = JSON.stringify(outcome.data.map(({ domain }) => domain).toSorted())
+  const domains = outcome.data
+    .map(({ domain }) => domain)
+    .toSorted()
+    .join('\n')
   return { at, text: outcome.text, domains, figures }
 }
 

@@ -19,14 +19,10 @@ import type { Remark } from './remark.ts'
 import { AskedRequest } from './request.ts'
 import { RequestIdTrack } from './request-ids.ts'
 import { serviceTime } from './service-time.ts'
-import { type Track, Tracks } from './tracks.ts'
+import { type AccountTerms, type Track, Tracks } from './tracks.ts'
 
-export interface JudgeOptions {
+export interface JudgeOptions extends AccountTerms {
   choices: Choices
-  /** Whether no other client changes the account during the judgement, so that what was seen stays true. */
-  isSoleWriter?: boolean
-  /** Whether no other client would use a domain or group name like this. */
-  isOwnName?(name: string): boolean
 }
 
 /** What was found so far. */
@@ -68,7 +64,6 @@ export class Judge {
   readonly #widest: Widest
   readonly #read: (exchange: Exchange) => ReadExchange | undefined
   readonly #tracks: Tracks
-  readonly #isCertain: (name: string) => boolean
   readonly #requestIds = new RequestIdTrack()
   readonly #kept = new KeptFindings()
   readonly #choices: ChoiceReader
@@ -78,13 +73,12 @@ export class Judge {
   #exchanges = 0
   #judged = 0
 
-  private constructor({ choices, isSoleWriter = false, isOwnName }: JudgeOptions, widest: Widest) {
+  private constructor({ choices, ...terms }: JudgeOptions, widest: Widest) {
     this.#widest = widest
-    this.#choices = new ChoiceReader(choices, isSoleWriter)
+    this.#choices = new ChoiceReader(choices)
     this.#assumptions = new Map(choices.assumptions.map((each) => [each.id, each]))
     this.#read = createReader(choices.contract)
-    this.#isCertain = (name) => isSoleWriter || isOwnName?.(name) === true
-    this.#tracks = new Tracks(this.#isCertain)
+    this.#tracks = new Tracks(terms)
   }
 
   static async begin(options: JudgeOptions): Promise<Judge> {
@@ -106,8 +100,9 @@ export class Judge {
       if (ids.size < ids.add(finding.id).size) findings.push(finding)
     }
     if (exchange.response !== undefined) this.#follow(reading, track, report)
-    for (const { id, permits } of this.#choices.read(reading, asked, track.belief)) {
-      this.#observations.add({ id, permits, evidence: [exchange.id], count: 1 })
+    for (const shown of this.#choices.read(reading, asked, track)) {
+      this.#observations.note(shown, exchange.id)
+      const { id, permits } = shown
       const [number] = permits
       if (permits.length === 1 && number !== undefined && number > 0) {
         findings.push(describeChoice({ id, number }, reading, this.#widest, this.#assumptions.get(id)))
@@ -184,7 +179,7 @@ export class Judge {
     if (overlaps && mayChange) doubtWhatIsNamed(asked, track.belief)
     if (overlaps && isDone) report({ label: 'cannot tell', what: 'overlap', message: OVERLAP })
     // Of requests at the same time, nobody knows which was handled first.
-    const belief = overlaps ? new Belief(this.#isCertain) : track.belief
+    const belief = overlaps ? new Belief((name) => track.belief.isCertain(name)) : track.belief
     const source = { by: exchange.id, at: serviceTime(reading) ?? exchange.until }
     const admitted = { reading, asked, belief, source, report }
     if (code === undefined) judgeSuccess(admitted)

@@ -19,14 +19,14 @@ export function doubtWhatIsNamed(asked: AskedRequest, belief: Belief): void {
       break
     case 'deleteDomains':
       for (const name of names) belief.doubtDomain(name)
-      belief.mayLeave(names, undefined)
+      belief.mayLeave(names)
       break
     case 'createDomainGroup':
-      belief.doubtGroupsComplete()
-      belief.mayLeave(names, undefined)
+      belief.areGroupsComplete = false
+      belief.mayLeave(names)
       break
     case 'updateDomainGroup':
-      belief.mayLeave(names, undefined)
+      belief.mayLeave(names)
       doubtGroups(ids, belief)
       break
     case 'deleteDomainGroup':
@@ -43,7 +43,7 @@ function doubtGroups(ids: readonly string[], belief: Belief): void {
 /** After an answer that cannot be right, what it shows is in doubt, too. */
 export function doubtAnswer(asked: AskedRequest, belief: Belief): void {
   doubtWhatIsNamed(asked, belief)
-  if (asked.call === 'addDomains' || asked.call === 'deleteDomains') belief.doubtDomainsComplete()
+  if (asked.call === 'addDomains' || asked.call === 'deleteDomains') belief.areDomainsComplete = false
   belief.doubtGroups()
 }
 
@@ -62,11 +62,11 @@ export function doubtPart(asked: AskedRequest, code: string, belief: Belief): vo
   }
   if (asked.call === 'deleteDomains' && domains.length > 1) {
     for (const name of domains) belief.doubtDomain(name)
-    belief.mayLeave(domains, undefined)
+    belief.mayLeave(domains)
   }
   const [id] = asked.ids
   if (asked.call === 'updateDomainGroup' && id !== undefined && asked.list('add_domains').length > 1) {
     belief.doubtGroup(id)
-    belief.mayLeave(asked.names('add_domains'), id)
+    belief.mayLeave(asked.names('add_domains'))
   }
 }

@@ -32,6 +32,11 @@ export const comparable = memoize(
   { limit: 20_000, longest: LONGEST_HOSTNAME },
 )
 
+export function isAscii(text: string): boolean {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is ASCII
+  return /^[\u0000-\u007f]*$/.test(text)
+}
+
 /** Whether every service takes the text for a hostname. */
 export function isPlainHostname(name: string): boolean {
   return PLAIN_HOSTNAME.test(name) && !RESERVED_LABEL.test(name) && !LIKE_A_REGISTRY.test(name)
@@ -39,13 +44,14 @@ export function isPlainHostname(name: string): boolean {
 
 /** Whether some service may take the text for a hostname. */
 export function mayBeHostname(name: string): boolean {
+  if (PLAIN_HOSTNAME.test(name)) return true
   const read = comparable(name).replace(/^\*\./, '')
   return read !== '' && read.length <= LONGEST_HOSTNAME && read.split('.').every((label) => LIBERAL_LABEL.test(label))
 }
 
 /** In lower case, by ASCII alone. Every service that compares without regard to case finds such texts equal. */
 export function asciiLowered(text: string): string {
-  return text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
+  return /[A-Z]/.test(text) ? text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()) : text
 }
 
 /** The same for all names of groups that some service may find equal. */
@@ -68,6 +74,7 @@ export function isPlainName(name: string): boolean {
 
 /** The fewest characters that some service may count in a name. */
 export function shortest(name: string): number {
+  if (isPlainName(name)) return name.length
   const visible = tame(name)
   if (visible.length <= 100 || ASCII.test(visible)) return visible.length
   // A service may count what a reader sees as one character.

@@ -1,15 +1,20 @@
 import type { ReadExchange } from '../exchanges/reading.ts'
 import type { Json } from '../ground/json.ts'
 import type { Route } from '../http/router.ts'
-import type { Belief } from './belief.ts'
 import type { AskedRequest } from './request.ts'
 import type { ToldReset } from './service-time.ts'
+import type { Track } from './tracks.ts'
 
-/** One exchange, with what was believed of the account before it. */
+/** One exchange, with what is known of its account. */
 export interface SeenExchange {
   reading: ReadExchange
   asked: AskedRequest
-  belief: Belief
+  /** What was believed before this exchange, and what followed of the exchanges until now. */
+  track: Track
+  /** What is open about the request, as `openPartsOf` names it. */
+  parts: ReadonlySet<string>
+  /** The code of a refusal; `undefined` for a success. */
+  code: string | undefined
   /** When the response was sent, in milliseconds on the clock of the service. */
   now: number
   reset: ToldReset | undefined
@@ -26,6 +31,8 @@ export class OpenChoice {
   /** By number, the object at its place in the document. */
   readonly holders: readonly Json[]
   readonly #byValues = new Map<string, readonly number[] | undefined>()
+  /** Each list of numbers that was a result, by a bit for each number: so equal results are one object. */
+  readonly #known = new Map<number, readonly number[]>()
 
   constructor(id: string, place: string, holders: readonly Json[]) {
     this.id = id
@@ -34,20 +41,30 @@ export class OpenChoice {
   }
 
   /** The numbers that fit; `undefined` if all of them do, or none. */
-  those(fits: (holder: Json, number: number) => boolean): readonly number[] | undefined {
-    const numbers = [...this.holders.keys()].filter((number) => fits(this.holders[number] ?? {}, number))
-    return numbers.length === 0 || numbers.length === this.holders.length ? undefined : numbers
+  those(fits: (holder: Json) => boolean): readonly number[] | undefined {
+    let bits = 0
+    for (let number = 0; number < this.holders.length; number++) {
+      if (fits(this.holders[number] ?? {})) bits |= 1 << number
+    }
+    if (bits === 0 || bits === (1 << this.holders.length) - 1) return undefined
+    const numbers = this.#known.get(bits) ?? [...this.holders.keys()].filter((number) => bits & (1 << number))
+    this.#known.set(bits, numbers)
+    return numbers
   }
 
   /** The numbers of a setting with one of these values. */
   of(...values: readonly string[]): readonly number[] | undefined {
     const key = values.join()
-    if (!this.#byValues.has(key))
-      this.#byValues.set(
-        key,
-        this.those(({ value }) => values.includes(value as string)),
-      )
+    if (!this.#byValues.has(key)) {
+      const numbers = this.those(({ value }) => values.includes(value as string))
+      this.#byValues.set(key, numbers)
+    }
     return this.#byValues.get(key)
+  }
+
+  /** The numbers of a setting with any other value. */
+  except(value: string): readonly number[] | undefined {
+    return this.those((holder) => holder['value'] !== value)
   }
 }
 

@@ -139,14 +139,17 @@ function isBeyond(path: PathQuota, { now }: Sample, { at }: Exchange): boolean {
 
 /** Settles the successes that were over before this request was sent, and drops those whose charge may have ended. */
 function settle({ pending, settled }: PathQuota, { at, until }: Exchange, window: number): void {
-  const open = pending.filter((success) => success.until > at)
-  if (open.length < pending.length) {
-    const over = pending.filter((success) => success.until <= at).map((success) => success.at)
-    const isInOrder = (settled.at(-1) ?? 0) <= (over[0] ?? 0)
-    settled.push(...over)
-    if (!isInOrder) settled.sort((one, other) => one - other)
-    pending.splice(0, pending.length, ...open)
+  let isInOrder = true
+  let open = 0
+  for (const success of pending) {
+    if (success.until > at) pending[open++] = success
+    else {
+      isInOrder &&= (settled.at(-1) ?? 0) <= success.at
+      settled.push(success.at)
+    }
   }
+  pending.length = open
+  if (!isInOrder) settled.sort((one, other) => one - other)
   // A window can slide, so that each charge ends when the window has passed since its own request.
   const ended = countBelow(settled, until - (window - SKEW) * 1000)
   if (ended > 0) settled.splice(0, ended)

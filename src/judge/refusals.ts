@@ -107,7 +107,8 @@ function refuseFields(asked: AskedRequest, corridor: Corridor): void {
   }
 }
 
-const MOST_ADDED = 50
+/** The most domains that one request adds. */
+export const MOST_ADDED = 50
 /** The specification rejects a domain that is named twice, or monitored already, and shows no code for it. */
 const DUPLICATE = ['invalid_domain', 'invalid_request_body', 'invalid_field_type'] as const
 

@@ -1,13 +1,14 @@
 import { type Operation, pointerOf } from '../contract/api.ts'
-import type { PlacedViolation } from '../contract/placed-check.ts'
+import type { PlacedCheck, PlacedViolation } from '../contract/placed-check.ts'
 import type { Widest } from '../contract/widest.ts'
 import type { SeenRequest } from '../exchanges/exchange.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import { isObject, type Json, pointTo, readJson, valueAt } from '../ground/json.ts'
+import { memoizeWeakly } from '../ground/memo.ts'
 import { show } from '../ground/show.ts'
 import { readQuery } from '../http/target.ts'
 import { shortest } from './names.ts'
-import { readText } from './request.ts'
+import { readText, USUAL_TYPE } from './request.ts'
 
 /** What the document forbids in a request or a response. */
 export interface ContractProblem {
@@ -23,6 +24,8 @@ export interface ContractProblem {
   overlay?: string | undefined
 }
 
+export const NONE: readonly ContractProblem[] = []
+
 /** In bytes: of a longer body, only the first mistake is told. */
 const LONG = 1 << 18
 
@@ -33,7 +36,7 @@ export function findInRequest(
   { exchange: { request }, path, query, route }: ReadExchange,
   operation: Operation | undefined,
   widest: Widest,
-): ContractProblem[] {
+): readonly ContractProblem[] {
   const { basePath } = widest.contract
   if (operation !== undefined)
     return [...findInQuery(query, operation, widest), ...findInBody(request, operation, widest)]
@@ -53,19 +56,22 @@ export function isPreflight({ method, headers }: Pick<SeenRequest, 'method' | 'h
 }
 
 /** Other parameters, repeated ones and empty values are left open. */
-function findInQuery(query: string | undefined, operation: Operation, widest: Widest): ContractProblem[] {
-  if (operation.parameters.size === 0) return []
+function findInQuery(query: string | undefined, operation: Operation, widest: Widest): readonly ContractProblem[] {
+  if (operation.parameters.size === 0) return NONE
   const given = query === undefined ? {} : readQuery(query)
-  const problems = operation.checkQuery(given).filter(({ field = '' }) => given[field] !== '')
-  return problems.map((problem) => ({
-    what: `request/query/${problem.field || 'parameter'}/${problem.reason ?? problem.code}`,
-    place: `${pointerOf(operation)}/parameters`,
-    reason: `is refused: ${widest.contract.catalogue.answer(problem).message}`,
-  }))
+  const problems = operation.checkQuery(given)
+  if (problems.length === 0) return NONE
+  return problems
+    .filter(({ field = '' }) => given[field] !== '')
+    .map((problem) => ({
+      what: `request/query/${problem.field || 'parameter'}/${problem.reason ?? problem.code}`,
+      place: `${pointerOf(operation)}/parameters`,
+      reason: `is refused: ${widest.contract.catalogue.answer(problem).message}`,
+    }))
 }
 
-function findInBody({ body, headers }: SeenRequest, operation: Operation, widest: Widest): ContractProblem[] {
-  if (!body.isKnown || !operation.readsBody || (operation.bodyOptional && body.bytes.length === 0)) return []
+function findInBody({ body, headers }: SeenRequest, operation: Operation, widest: Widest): readonly ContractProblem[] {
+  if (!body.isKnown || !operation.readsBody || (operation.bodyOptional && body.bytes.length === 0)) return NONE
   const { bytes } = body
   const { settings } = widest.contract
   if (bytes.length === 0) return [unread('invalid_request_body', 'absent', operation, widest)]
@@ -76,11 +82,21 @@ function findInBody({ body, headers }: SeenRequest, operation: Operation, widest
   if (bytes.length > settings.bodyLimit) {
     return [unread('request_too_large', 'bytes', operation, widest, { about: { limit: settings.bodyLimit } })]
   }
-  const values = valuesOf(bytes, headers['content-type']).filter((value) => value !== undefined)
-  if (values.length === 0) return [unread('invalid_json', undefined, operation, widest)]
-  const found = values.map((value) => findInValue(value, isLong(bytes), operation, widest))
-  return found.reduce((fewest, problems) => (problems.length < fewest.length ? problems : fewest))
+  const check = bodyChecksOf(widest)(operation)
+  let fewest: readonly ContractProblem[] | undefined
+  for (const value of valuesOf(bytes, headers['content-type'])) {
+    if (value === undefined) continue
+    const found = findInValue(value, (sent) => check(sent, isLong(bytes)), widest)
+    if (fewest === undefined || found.length < fewest.length) fewest = found
+  }
+  return fewest ?? [unread('invalid_json', undefined, operation, widest)]
 }
+
+const bodyChecksOf = memoizeWeakly(({ checkAt }: Widest) =>
+  memoizeWeakly((operation: Operation) =>
+    checkAt(`${pointerOf(operation)}/requestBody/content/application~1json/schema`),
+  ),
+)
 
 function unread(
   code: string,
@@ -114,9 +130,8 @@ function valuesOf(bytes: Buffer, type = ''): unknown[] {
 }
 
 /** Whether a field that is null counts as sent is left open. */
-function findInValue(value: unknown, long: boolean, operation: Operation, widest: Widest): ContractProblem[] {
-  const check = widest.checkAt(`${pointerOf(operation)}/requestBody/content/application~1json/schema`)
-  const problemsOf = (sent: unknown) => certainOf(check(sent, long), widest).map((each) => inBody('request/body', each))
+function findInValue(value: unknown, check: PlacedCheck, widest: Widest): readonly ContractProblem[] {
+  const problemsOf = (sent: unknown) => certainOf(check(sent), widest).map((each) => inBody('request/body', each))
   const problems = problemsOf(value)
   if (problems.length === 0 || !isObject(value) || !Object.values(value).includes(null)) return problems
   const others = problemsOf(withoutNulls(value))
@@ -129,6 +144,7 @@ function withoutNulls(value: Json): Json {
 
 /** The violations that every service sees. What a character of a name is, and whether it is counted, is left open. */
 export function certainOf(violations: readonly PlacedViolation[], { contract }: Widest): readonly PlacedViolation[] {
+  if (violations.length === 0) return violations
   return violations.filter(({ keyword, value, place }) => {
     if (keyword !== 'maxLength' || typeof value !== 'string') return true
     return shortest(value) > Number(valueAt(contract.document.source, place))
@@ -146,7 +162,6 @@ export function whatIsWrong(where: string, pointer: string, keyword: string): st
   return pointTo(where + pointer.replaceAll(/\/\d+(?=\/|$)/g, '/*'), keyword)
 }
 
-const USUAL_TYPE = /^application\/json\s*(?:;\s*charset="?utf-?8"?\s*)?$/i
 /** In bytes. Some services refuse request header fields, or bodies, from this size on, most only larger ones. */
 const LARGE_HEADER = 4096
 const LARGE_BODY = 16_000

@@ -40,8 +40,10 @@ export class AskedRequest {
   /** What the body is. It is `ignored` where the operation reads none, and has `fields` only if it is an `object`. */
   readonly body: 'ignored' | 'unknown' | 'empty' | 'not JSON' | 'no object' | 'object'
   readonly fields: ReadonlyMap<string, unknown>
-  /** Whether services may read the body in different ways, because of its type, its coding or how it is written. */
-  readonly isOdd: boolean
+  /** Whether services may read the body in different ways because of its type, of its coding, or of how it is written. */
+  readonly isOddlyTyped: boolean
+  readonly isOddlyCoded: boolean
+  readonly isOddlyWritten: boolean
   /** Of the body, in bytes. */
   readonly size: number
   readonly #names = new Map<string, ReadonlySet<string>>()
@@ -61,7 +63,21 @@ export class AskedRequest {
     const read = this.form === undefined || !body.isKnown ? undefined : readBody(body.bytes)
     this.body = this.form === undefined ? 'ignored' : (read?.kind ?? 'unknown')
     this.fields = read?.fields ?? NO_FIELDS
-    this.isOdd = this.size > 0 && (read?.isOdd === true || !isUsualType(headers))
+    const { 'content-type': type = '', 'content-encoding': coding = 'identity' } = headers
+    const isJson = JSON_TYPE.test(type)
+    this.isOddlyTyped = this.size > 0 && !isJson
+    this.isOddlyCoded = this.size > 0 && (coding !== 'identity' || (isJson && !USUAL_TYPE.test(type)))
+    this.isOddlyWritten = this.size > 0 && read?.isOdd === true
+  }
+
+  /** Whether services may read the body in different ways. */
+  get isOdd(): boolean {
+    return this.isOddlyTyped || this.isOddlyCoded || this.isOddlyWritten
+  }
+
+  /** Whether it creates or changes a group. */
+  get isAboutGroup(): boolean {
+    return this.call === 'createDomainGroup' || this.call === 'updateDomainGroup'
   }
 
   /** Whether some service may find the group with this id for the request. */
@@ -119,7 +135,7 @@ export const readText = memoizeWeakly((bytes: Buffer) => {
   return { text, value: readJson(text), isMarked, isValid: isUtf8(bytes) }
 })
 
-function readBody(bytes: Buffer): Pick<AskedRequest, 'fields' | 'isOdd'> & { kind: AskedRequest['body'] } {
+function readBody(bytes: Buffer): { kind: AskedRequest['body']; fields: AskedRequest['fields']; isOdd: boolean } {
   if (bytes.length === 0) return { kind: 'empty', fields: NO_FIELDS, isOdd: false }
   const { text, value, isMarked, isValid } = readText(bytes)
   const isUnusual = isMarked || LARGE_NUMBER.test(text) || !isValid
@@ -140,12 +156,9 @@ function isFlat(value: unknown, text: string): boolean {
   )
 }
 
-const USUAL_TYPE = /^application\/json\s*(?:;\s*charset="?utf-?8"?\s*)?$/i
-
-/** Whether every service reads such a body as JSON in UTF-8. */
-function isUsualType(headers: ReadExchange['exchange']['request']['headers']): boolean {
-  return USUAL_TYPE.test(headers['content-type'] ?? '') && (headers['content-encoding'] ?? 'identity') === 'identity'
-}
+const JSON_TYPE = /^application\/json\s*(?:;|$)/i
+/** Every service reads a body of such a type as JSON in UTF-8. */
+export const USUAL_TYPE = /^application\/json\s*(?:;\s*charset="?utf-?8"?\s*)?$/i
 
 export function areTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((each) => typeof each === 'string')

@@ -1,5 +1,6 @@
 import type { Credentials } from '../exchanges/exchange.ts'
 import { Belief } from './belief.ts'
+import { ChargeTrack, SchemeTrack } from './choice-tracks.ts'
 import { FigureTrack } from './figures.ts'
 import { QuotaTrack } from './quotas.ts'
 
@@ -8,6 +9,8 @@ export interface Track {
   readonly belief: Belief
   readonly quota: QuotaTrack
   readonly figures: FigureTrack
+  readonly scheme: SchemeTrack
+  readonly charges: ChargeTrack
   /** The number of the latest exchange whose effect the belief has. */
   seen: number
   /** How much the belief had when it was last counted. */
@@ -18,20 +21,31 @@ export interface Track {
 const MOST_KEYS = 1_000
 const MOST_REMEMBERED = 500_000
 
+/** What is known of other clients. */
+export interface AccountTerms {
+  /** Whether no other client changes the account during the judgement, so that what was seen stays true. */
+  isSoleWriter?: boolean
+  /** Whether no other client would use a domain or group name like this. */
+  isOwnName?(name: string): boolean
+}
+
 /** The tracks of all keys. Two keys may belong to one account, so a change with one key makes others uncertain. */
 export class Tracks {
   /** In the order of their latest use. */
   readonly #all = new Map<string, Track>()
   readonly #isCertain: (name: string) => boolean
+  readonly #isSoleWriter: boolean
   #exchanges = 0
+  #latest: string | undefined
   /** The key of the latest change, and the number of the latest change with another key. */
   #changer: string | undefined
   #changed = 0
   #changedBefore = 0
   #size = 0
 
-  constructor(isCertain: (name: string) => boolean) {
-    this.#isCertain = isCertain
+  constructor({ isSoleWriter = false, isOwnName }: AccountTerms) {
+    this.#isSoleWriter = isSoleWriter
+    this.#isCertain = (name) => isSoleWriter || isOwnName?.(name) === true
   }
 
   /** The track of a key, for its next exchange. */
@@ -39,8 +53,11 @@ export class Tracks {
     this.#exchanges++
     const name = nameOf(credentials)
     const track = this.#all.get(name) ?? this.#create()
-    this.#all.delete(name)
-    this.#all.set(name, track)
+    if (this.#latest !== name) {
+      this.#all.delete(name)
+      this.#all.set(name, track)
+      this.#latest = name
+    }
     const foreign = this.#changer === name ? this.#changedBefore : this.#changed
     if (track.seen < foreign) track.belief.forget()
     track.seen = this.#exchanges
@@ -59,8 +76,9 @@ export class Tracks {
   settle(track: Track): void {
     this.#size += track.belief.size - track.size
     track.size = track.belief.size
-    for (const [name, idle] of this.#all) {
-      if (idle === track || (this.#all.size <= MOST_KEYS && this.#size <= MOST_REMEMBERED)) return
+    while (this.#all.size > MOST_KEYS || this.#size > MOST_REMEMBERED) {
+      const [[name, idle] = ['', track]] = this.#all
+      if (idle === track) return
       this.#all.delete(name)
       this.#size -= idle.size
     }
@@ -68,6 +86,7 @@ export class Tracks {
 
   forget(): void {
     this.#all.clear()
+    this.#latest = undefined
     this.#size = 0
   }
 
@@ -76,6 +95,8 @@ export class Tracks {
       belief: new Belief(this.#isCertain),
       quota: new QuotaTrack(),
       figures: new FigureTrack(),
+      scheme: new SchemeTrack(),
+      charges: new ChargeTrack(this.#isSoleWriter),
       seen: this.#exchanges,
       size: 0,
     }

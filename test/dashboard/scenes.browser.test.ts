@@ -135,7 +135,7 @@ describe('a story', () => {
     const usual = await size()
     await page.goto(page.url().replace(/\/scenes$/, '/scenes/1?present=yes'))
     await told(page, 'A quiet day')
-    expect(await size()).toBeGreaterThan(1.2 * usual)
+    await expect.poll(size).toBeGreaterThan(1.2 * usual)
     expect(await header.count()).toBe(0)
     for (const [key, title] of [
       ['PageDown', 'A bad day'],
@@ -151,7 +151,7 @@ describe('a story', () => {
     expect(await header.count()).toBe(0)
     await page.keyboard.press('Escape')
     await header.waitFor()
-    expect(await size()).toBe(usual)
+    await expect.poll(size).toBe(usual)
     await page.keyboard.press('p')
     await header.waitFor({ state: 'detached' })
     await press(story(page), 'Stop presenting')

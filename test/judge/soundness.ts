@@ -3,10 +3,12 @@ import { expect } from 'vitest'
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import { nameOf } from '../../src/contract/choices.ts'
 import type { Exchange } from '../../src/exchanges/exchange.ts'
+import { decideVerdicts } from '../../src/judge/verdicts.ts'
 import { askControl } from '../support/control-plane.ts'
 import { exchangeWith } from '../support/exchanges.ts'
 import { API_KEY, openService, START, type TestService } from '../support/service.ts'
 import { weighted } from '../support/weighted.ts'
+import { wrongVerdicts } from './calibration.ts'
 import { accusationsIn, choices, judge, wrongsAboutRequests } from './judgement.ts'
 
 /** A request of a random session. `{3}` in a path stands for the id of a group that was seen. */
@@ -173,7 +175,9 @@ export async function wrongsAbout(session: Session, truth: readonly string[] = [
   const wrongs: string[] = []
   for (const isSoleWriter of session.hasOthers ? [false] : [true, false]) {
     const conclusion = await judge(exchanges, { isSoleWriter })
-    wrongs.push(...accusationsIn(conclusion), ...(truth.length === 0 ? wrongsAboutRequests(conclusion, kept) : []))
+    const verdicts = decideVerdicts(conclusion.observations, choices)
+    wrongs.push(...accusationsIn(conclusion), ...wrongVerdicts(verdicts, chosen))
+    wrongs.push(...(truth.length === 0 ? wrongsAboutRequests(conclusion, kept) : []))
   }
   return wrongs
 }

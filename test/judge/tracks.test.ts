@@ -191,4 +191,15 @@ describe('an X-Request-Id', () => {
     )
     expect(remarks.filter((remark) => remark !== undefined)).toHaveLength(found)
   })
+
+  it('is remembered while thousands of others come', () => {
+    const track = new RequestIdTrack()
+    const take = (id: string, after: number) => {
+      const headers = { 'X-Request-Id': id }
+      return track.take(readingOf({ path: '/domains', at: DATE + after, headers, body: success({ domains: [] }) }))
+    }
+    for (const after of [1, 2]) take('same', after)
+    for (let index = 0; index < 6_000; index++) take(`other ${index}`, 3)
+    expect(take('same', 4)?.what).toBe('headers/x-request-id/repeated')
+  })
 })

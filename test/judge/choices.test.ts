@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest'
+import { add, change, create, group, groups, judgeAfter, list, refused, remove, type Step } from './judged.ts'
+
+/** What these exchanges show of choices that show in what is accepted: by assumption, the numbers that are possible. */
+async function shownBy(steps: readonly Step[], isSoleWriter = true): Promise<Record<string, readonly number[]>> {
+  const { judge } = await judgeAfter(steps, { isSoleWriter })
+  const about = judge.conclude().observations.filter(({ id }) => OF_REQUESTS.has(id))
+  return Object.fromEntries(about.map(({ id, permits }) => [id, permits]))
+}
+
+const OF_REQUESTS: ReadonlySet<string> = new Set([
+  ...['content-type', 'null-fields', 'unknown-query-parameters', 'repeated-domains', 'body-limit', 'too-many-domains'],
+  ...['empty-lists', 'already-monitored', 'unmonitored-deletion', 'deletion-of-members', 'shared-domains'],
+  ...['name-comparison'],
+])
+
+const [A, B] = ['a.example', 'b.example']
+const SHOP = group('g', 'Shop', A)
+const text = (step: Step): Step => ({ ...step, fields: { 'Content-Type': 'text/plain' } })
+const overlapping = (step: Step): Step => ({ ...step, change: (exchange) => ({ ...exchange, overlaps: true }) })
+const many = Array.from({ length: 51 }, (_, index) => `d${index}.example`)
+
+describe('what is accepted shows a choice', () => {
+  it.each<[what: string, steps: Step[], shown: Record<string, readonly number[]>]>([
+    ['of a domain that was monitored already', [list(A), add([A], [], 0)], { 'already-monitored': [1] }],
+    ['of a domain that was not monitored', [list(A), remove([B], [], 0)], { 'unmonitored-deletion': [2] }],
+    ['of a member', [list(A), groups(SHOP), remove([A])], { 'deletion-of-members': [0] }],
+    [
+      'of a member of another group',
+      [list(A), groups(SHOP), create({ name: 'New', domains: [A] }, group('n', 'New', A))],
+      { 'shared-domains': [0, 2] },
+    ],
+    [
+      'of a name that differs from another in the case of a letter beyond ASCII',
+      [groups(group('g', 'Äpfel')), create({ name: 'äPFEL' }, group('n', 'äPFEL'))],
+      { 'name-comparison': [2] },
+    ],
+    ['of null', [groups(SHOP), change('g', { name: null, remove_domains: [B] }, {})], { 'null-fields': [1] }],
+    ['of a media type', [text(create({ name: 'New' }, group('n', 'New')))], { 'content-type': [1] }],
+  ])('%s', async (_, steps, shown) => {
+    expect(await shownBy(steps)).toEqual(shown)
+  })
+})
+
+describe('a refusal shows a choice', () => {
+  it.each<[what: string, steps: Step[], shown: Record<string, readonly number[]>]>([
+    ['of a domain that may be monitored', [refused(add([A]), 'invalid_domain')], { 'already-monitored': [0] }],
+    [
+      'of a domain that is not',
+      [list(), refused(remove([A]), 'domain_delete_failed')],
+      { 'unmonitored-deletion': [0] },
+    ],
+    ['of too many', [list(), refused(add(many), 'invalid_domain')], { 'too-many-domains': [2] }],
+    ['of a repetition', [list(), refused(add([A, A]), 'invalid_domain')], { 'repeated-domains': [0] }],
+    ['of null', [refused(create({ name: 'New', domains: null }, {}), 'invalid_field_type')], { 'null-fields': [0] }],
+    ['of a media type', [refused(text(create({ name: 'New' }, {})), 'invalid_request_body')], { 'content-type': [0] }],
+  ])('%s', async (_, steps, shown) => {
+    expect(await shownBy(steps)).toEqual(shown)
+  })
+})
+
+describe('nothing is shown', () => {
+  it.each<[what: string, steps: Step[]]>([
+    ['by a refusal of two open things', [list(), refused(text(add([A, A])), 'invalid_request_body')]],
+    ['by a refusal of a repetition of what may be monitored', [refused(add([A, A]), 'invalid_domain')]],
+    ['by a refusal of too many of what may be monitored', [refused(add(many), 'invalid_domain')]],
+    ['by a refusal of what a feature may use', [refused(remove([A]), 'domain_delete_failed')]],
+    ['by a refusal of an old member', [list(A), groups(SHOP), refused(remove([A]), 'domain_delete_failed')]],
+    ['by a code that no alternative has', [list(), refused(add([A, A]), 'unknown_field')]],
+    [
+      'by a name, while groups may be unknown',
+      [create({ name: 'Äpfel' }, group('g', 'Äpfel')), refused(create({ name: 'äPFEL' }, {}), 'duplicate_name')],
+    ],
+    [
+      'by a member that may be gone for an unclear reason',
+      [list(A), groups(SHOP), overlapping(remove([A])), list(A), groups(group('g', 'Shop'))],
+    ],
+    ['by what overlaps', [list(A), overlapping(add([A], [], 0))]],
+  ])('%s', async (_, steps) => {
+    expect(await shownBy(steps)).toEqual({})
+  })
+
+  it.each<[what: string, steps: Step[]]>([
+    ['has removed the domain', [list(A), add([A], [], 0)]],
+    ['has added the domain', [list(A), remove([B], [], 0)]],
+    ['has changed the group', [list(A), groups(SHOP), remove([A])]],
+    ['has added a domain that is sent twice', [list(), refused(add([A, A]), 'invalid_domain')]],
+    ['has created a group', [groups(group('g', 'Äpfel')), refused(create({ name: 'äPFEL' }, {}), 'duplicate_name')]],
+  ])('if another client may be one that %s', async (_, steps) => {
+    expect(await shownBy(steps, false)).toEqual({})
+  })
+})
