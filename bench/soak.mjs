@@ -56,7 +56,7 @@ function positive(name) {
 }
 
 async function open(name, options) {
-  const limits = ['--max-accounts', `${ACCOUNTS + ROOM + 1}`, '--max-memory', '400MiB', '--journal', `${JOURNAL}`]
+  const limits = ['--max-accounts', `${ACCOUNTS + ROOM + 1}`, '--journal', `${JOURNAL}`]
   const settings = ['--port', '0', '--log-level', 'error', '--no-quotas', '--fixture', 'demo', ...limits, ...options]
   const child = startProgram([...LIVE_MEMORY, PROGRAM, 'serve', ...settings], { cores: ALL_CORES })
   return { name, child, port: await portOf(child) }

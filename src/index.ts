@@ -43,5 +43,4 @@ export { ViolationError, type ViolationReport, type ViolationWatch, type WatchOp
 export { OptionError } from './start/option-error.ts'
 export type { ServerOptions, TestOptions } from './start/options.ts'
 export { startUnderstudy, type Understudy, type UnderstudyWithKey } from './start/server.ts'
-export type { Store } from './store/store.ts'
 export { StoreError } from './store/store-error.ts'

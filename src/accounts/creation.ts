@@ -1,3 +1,4 @@
+import { OrderedMap } from 'immutable'
 import type { Contract } from '../contract/contract.ts'
 import {
   type AccountOrigin,
@@ -7,21 +8,19 @@ import {
   type MonitoredDomain,
 } from '../domain/account.ts'
 import { clockAt } from '../domain/clock.ts'
-import { type FormerPin, firstRefresh, refreshDay } from '../domain/dmarc.ts'
+import { firstRefresh, refreshDay } from '../domain/dmarc.ts'
 import { faultId } from '../domain/faults.ts'
-import type { Fixture, FixtureFormerRecord, FixtureNature } from '../domain/fixture.ts'
+import type { Fixture, FixtureNature } from '../domain/fixture.ts'
 import { givenFields } from '../domain/given-fields.ts'
 import type { IdFormat } from '../domain/group-ids.ts'
 import { nameProblems } from '../domain/group-names.ts'
 import { createGroup, membersBeside } from '../domain/groups.ts'
 import { LIMITS } from '../domain/limits.ts'
-import { PersistentMap } from '../domain/persistent-map.ts'
 import type { Settings } from '../domain/settings.ts'
 import { usualBeginning } from '../figures/profiles.ts'
 import { deriveKey, identityOf } from '../ground/secrets.ts'
 import { show } from '../ground/show.ts'
 import { RealDate } from '../ground/timers.ts'
-import { mapInTurns, PAUSE, runAtOnce, runInTurns, type Work } from '../ground/work.ts'
 import { encodeAccount } from '../store/record.ts'
 import { errorIn, type LoadedFixture, loadFixture, readMoment } from './fixture.ts'
 import { type FixtureContents, readContents } from './fixture-contents.ts'
@@ -50,15 +49,6 @@ export interface AccountParameters {
 
 /** The account that a fixture describes, at the moment of its creation. @throws FixtureError for a broken rule. */
 export function createAccount(fixture: LoadedFixture, parameters: AccountParameters, contract: Contract): AccountState {
-  return runAtOnce(accountCreation(fixture, parameters, contract))
-}
-
-/** Like `createAccount`, as work that can pause. */
-export function* accountCreation(
-  fixture: LoadedFixture,
-  parameters: AccountParameters,
-  contract: Contract,
-): Work<AccountState> {
   const { settings } = contract
   const { id, real } = parameters
   const seed = parameters.seed ?? fixture.seed ?? DEFAULT_SEED
@@ -69,17 +59,13 @@ export function* accountCreation(
   if (!settings.plans.order.includes(plan)) {
     throw errorIn(fixture, '/plan', `There is no plan ${plan}; there are ${settings.plans.order.join(', ')}.`)
   }
-  const contents = yield* readContents(fixture, contract)
+  const contents = readContents(fixture, contract)
   const { apiKey = deriveKey(seed, id), faults = [] } = parameters
   const key = typeof apiKey === 'string' ? identityOf(apiKey) : apiKey
-  const domains = yield* mapInTurns(
-    contents.domains,
-    (domain) => [domain.name, createDomain(domain, { now, created }, settings)] as const,
-  )
-  const formerDomains = yield* mapInTurns(
-    contents.formerDomains,
-    (each) => [each.name, createNature(each, created, settings)] as const,
-  )
+  const domains = contents.domains.map((domain): [string, MonitoredDomain] => [
+    domain.name,
+    createDomain(domain, { now, created }, settings),
+  ])
   const ungrouped: AccountState = {
     id,
     plan,
@@ -88,16 +74,15 @@ export function* accountCreation(
     createdAt: now,
     clock: clockAt(now, real, parameters.frozen ?? fixture.clock?.frozen ?? false),
     keys: createKeys(fixture, key, now),
-    domains: yield* PersistentMap.gather(domains),
-    ...(formerDomains.length > 0 && { formerDomains: yield* PersistentMap.gather(formerDomains) }),
-    groups: PersistentMap.of(),
-    groupNames: PersistentMap.of(),
+    domains: OrderedMap(domains),
+    groups: OrderedMap(),
+    groupNames: OrderedMap(),
     groupsCreated: 0,
     keysCreated: 0,
     faults: faults.map((fault, index) => ({ id: faultId(index + 1), createdAt: now, ...fault })),
     faultsCreated: faults.length,
   }
-  const account = yield* addGroups(ungrouped, fixture, contents, contract)
+  const account = addGroups(ungrouped, fixture, contents, contract)
   // This check is not needed for the validated contract of the package: it permits everything that a fixture can say.
   if (!contract.document.validated) refuseContradiction(account, fixture, contract, real)
   return account
@@ -116,7 +101,7 @@ export async function recreateAccount(
   // A new fixture does not use the moment that the durations of the old fixture were counted from.
   const moments = chosen.fixture === undefined ? {} : { countedFrom: undefined }
   const all = { ...rest, ...moments, ...givenFields(parameters), id, apiKey: key }
-  return runInTurns(accountCreation(fixture, all, contract))
+  return createAccount(fixture, all, contract)
 }
 
 const reloaded = new WeakMap<Fixture, LoadedFixture>()
@@ -141,7 +126,7 @@ function createDomain(
   { now, created }: { now: number; created: number },
   settings: Settings,
 ): MonitoredDomain {
-  const { name, features = [], added_at = DOMAIN_AGE, record, record_since, former_records } = domain
+  const { name, features = [], added_at = DOMAIN_AGE, record, record_since } = domain
   const monitored: MonitoredDomain = { name, addedAt: readMoment(added_at, created), features }
   if (settings.spelling === 'as-sent' && domain.spelling !== undefined) monitored.spelling = domain.spelling
   Object.assign(monitored, createNature(domain, created, settings))
@@ -149,13 +134,7 @@ function createDomain(
   if (shownFrom > refreshDay(now, settings.refresh)) monitored.shownFrom = shownFrom
   if (record !== undefined) monitored.pin = record
   if (record_since !== undefined) monitored.pinnedAt = readMoment(record_since, created)
-  if (former_records !== undefined) monitored.formerPins = former_records.map((each) => createFormerPin(each, created))
   return monitored
-}
-
-function createFormerPin({ record, from, until }: FixtureFormerRecord, created: number): FormerPin {
-  const began = from === undefined ? {} : { from: readMoment(from, created) }
-  return { pin: record, ...began, until: readMoment(until, created) }
 }
 
 function createNature(
@@ -197,17 +176,15 @@ function refuseContradiction(account: AccountState, fixture: LoadedFixture, cont
 
 /** The place in a fixture of fixed values in an account. */
 function pinPlaceIn(pointer: string): string {
-  return pointer
-    .replace(/^(\/domains\/\d+)\/pin/, '$1/record')
-    .replace(/^(\/domains\/\d+)\/formerPins(\/\d+)\/pin/, '$1/former_records$2/record')
+  return pointer.replace(/^(\/domains\/\d+)\/pin/, '$1/record')
 }
 
-function* addGroups(
+function addGroups(
   account: AccountState,
   fixture: LoadedFixture,
   { groups }: FixtureContents,
   { settings, groupIds, nameLimit }: Contract,
-): Work<AccountState> {
+): AccountState {
   let state = account
   // A fixture may not move a domain from one group to another.
   const strict = settings.sharedDomains === 'moved' ? { ...settings, sharedDomains: 'refused' as const } : settings
@@ -228,9 +205,8 @@ function* addGroups(
     if (nameProblems(group.name).length > 0) {
       throw errorIn(fixture, `/groups/${index}/name`, `${show(group.name)} is no name of a group.`)
     }
-    const domains = yield* readMembers(state, group.domains, fixture, `/groups/${index}/domains`)
+    const domains = readMembers(state, group.domains, fixture, `/groups/${index}/domains`)
     const decision = createGroup(state, { ...group, domains }, groupIds, strict, members)
-    if (index % PAUSE === 0) yield
     if (!decision.ok) {
       const [{ code, reason = code, field, value }] = decision.problems
       const [text = reason, setting] = GROUP_PROBLEMS[reason] ?? []
@@ -243,12 +219,12 @@ function* addGroups(
 }
 
 /** The members of a group, each once. One member that is not monitored is enough for a refusal. @throws FixtureError */
-function* readMembers(
+function readMembers(
   { domains }: AccountState,
   given: readonly string[],
   fixture: LoadedFixture,
   pointer: string,
-): Work<string[]> {
+): string[] {
   const members = new Set<string>()
   for (let index = 0; index < given.length; index++) {
     const member = given[index] ?? ''
@@ -256,7 +232,6 @@ function* readMembers(
       throw errorIn(fixture, `${pointer}/${index}`, `${show(member)} ${GROUP_PROBLEMS['not_monitored']?.[0]}.`)
     }
     members.add(member)
-    if (index % PAUSE === PAUSE - 1) yield
   }
   return [...members]
 }

@@ -2,24 +2,22 @@ import type { Contract } from '../contract/contract.ts'
 import { Coverage, mergeCoverage } from '../coverage/coverage.ts'
 import { type Observation, observationOf } from '../coverage/observation.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
-import type { Entry } from '../journal/entry.ts'
-import type { Journal, NewEntry } from '../journal/journal.ts'
+import { type Entry, type NewEntry, PAST } from '../journal/entry.ts'
+import type { Journal } from '../journal/journal.ts'
 import { type Explain, type Judged, type ObservedViolation, type Reckoning, Verdict } from '../journal/verdict.ts'
 
 /** The records that the requests of an account have left in this process. */
 export interface AccountHistory {
-  /** The number that the store gives to this account, see `Visitor`. */
+  /** See `Account`. */
   readonly incarnation: number
   /** Whether the account is deleted. After that, nothing is recorded under its id. */
   ended: boolean
-  /** The bytes that the account has replaced so far, see `Ring`. */
-  outdated: number
   /** Absent before the first request. */
   coverage: Coverage | undefined
 }
 
 /** The facts about an exchange that the journal does not keep. */
-export interface Circumstances extends Judged, Pick<Observation, 'query' | 'body'> {
+export interface Circumstances extends Judged, Pick<Observation, 'query' | 'body' | 'group'> {
   history: AccountHistory | undefined
 }
 
@@ -58,8 +56,6 @@ export interface ExchangeLog<Explanation> {
   end(accountId: string): Awaitable<void>
   /** Calls `listener` with the id of each deleted account, whichever process deleted it. */
   listenEnded(listener: (accountId: string) => void): void
-  /** The bytes that the account has replaced so far, see `Ring`. */
-  outdated(accountId: string): number
 }
 
 /** The log of a single process. Every method works synchronously. */
@@ -86,19 +82,20 @@ export class LocalExchangeLog<Explanation> implements ExchangeLog<Explanation> {
     return recorded
   }
 
-  #record(entry: NewEntry, { history, query, body }: Circumstances): Entry {
+  #record(entry: NewEntry, circumstances: Circumstances): Entry {
+    const { history } = circumstances
     const { status } = entry
     if (history?.ended === true) {
       // A later account with this id must not have this request in its journal.
-      const orphan = { account: undefined, key: undefined, before: undefined, moment: undefined, after: undefined }
+      const orphan = { account: undefined, key: undefined, moment: undefined, [PAST]: undefined }
       return this.journal.record({ ...entry, ...orphan })
     }
-    const recorded = this.journal.record(entry, history?.outdated)
+    const recorded = this.journal.record(entry)
     if (status === undefined) return recorded
     const observed = history ?? this.#histories.get(undefined) ?? this.#begin(undefined, 0)
     // This is created late, because finding all items of the contract takes a tenth of the start time.
     observed.coverage ??= new Coverage(this.#contract)
-    observed.coverage.observe(observationOf(entry, status, query, body))
+    observed.coverage.observe(observationOf(entry, status, circumstances))
     return recorded
   }
 
@@ -143,7 +140,7 @@ export class LocalExchangeLog<Explanation> implements ExchangeLog<Explanation> {
   }
 
   #begin(accountId: string | undefined, incarnation: number): AccountHistory {
-    const history: AccountHistory = { incarnation, ended: false, outdated: 0, coverage: undefined }
+    const history: AccountHistory = { incarnation, ended: false, coverage: undefined }
     this.#histories.set(accountId, history)
     return history
   }
@@ -172,17 +169,5 @@ export class LocalExchangeLog<Explanation> implements ExchangeLog<Explanation> {
 
   listenEnded(listener: (accountId: string) => void): void {
     this.#listeners.push(listener)
-  }
-
-  /** Tells the journal the weight of the older states that its entries keep. Has no effect before the first request. */
-  noteOutdated(accountId: string, bytes: number): void {
-    const history = this.#histories.get(accountId)
-    if (history === undefined || bytes === 0) return
-    history.outdated += bytes
-    this.journal.noteOutdated(accountId, history.outdated)
-  }
-
-  outdated(accountId: string): number {
-    return this.#histories.get(accountId)?.outdated ?? 0
   }
 }

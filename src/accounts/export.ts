@@ -1,15 +1,14 @@
 import type { Contract } from '../contract/contract.ts'
 import type { AccountState, DomainNature, MonitoredDomain } from '../domain/account.ts'
-import { type FormerPin, refreshOf } from '../domain/dmarc.ts'
-import type { Fixture, FixtureDomain, FixtureFormerRecord, FixtureNature, Story } from '../domain/fixture.ts'
+import { refreshOf } from '../domain/dmarc.ts'
+import type { Fixture, FixtureDomain, FixtureNature, Story } from '../domain/fixture.ts'
 import { givenFields } from '../domain/given-fields.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
-import { mapInTurns, runAtOnce, type Work } from '../ground/work.ts'
 
 /** Writes small accounts and single domains, as they are at the instant `now`. */
 export function stateWriterOf({ settings: { refresh } }: Pick<Contract, 'settings'>, now: number) {
   return {
-    writeState: (state: AccountState): Fixture => runAtOnce(fixtureExport(state, now, refresh)),
+    writeState: (state: AccountState): Fixture => exportFixture(state, now, refresh),
     writeDomain: (domain: MonitoredDomain): FixtureDomain => exportDomain(domain, refresh),
   }
 }
@@ -17,18 +16,15 @@ export function stateWriterOf({ settings: { refresh } }: Pick<Contract, 'setting
 /**
  * The account as a fixture that can create the same account again, but without its keys. The fixture contains nothing
  * that lets a reader use or guess a key. `now` is the time of the account's clock. `refresh` is the time of day of the
- * daily refresh. The last argument is the story of the account. It is work that can pause.
+ * daily refresh. The last argument is the story of the account.
  */
-export function* fixtureExport(
+export function exportFixture(
   account: AccountState,
   now: number,
   refresh: string,
   { scenes, ...words }: Story = { scenes: [] },
-): Work<Fixture> {
-  const { plan, seed, clock, keys, domains, formerDomains, groups, groupsCreated } = account
-  // These are copies, because the maps would show changes that are made during a pause.
-  const [present, grouped] = [[...domains.values()], [...groups.values()]]
-  const former = [...(formerDomains?.entries() ?? [])].filter(([name]) => !domains.has(name))
+): Fixture {
+  const { plan, seed, clock, keys, domains, groups, groupsCreated } = account
   return {
     // A story brings its own title and description.
     ...(scenes.length > 0 ? words : { description: `The account ${account.id} at ${writeInstant(now)}.` }),
@@ -41,31 +37,23 @@ export function* fixtureExport(
       created_at: writeInstant(createdAt),
       disabled,
     })),
-    domains: yield* mapInTurns(present, (domain) => exportDomain(domain, refresh)),
-    ...(former.length > 0 && {
-      former_domains: yield* mapInTurns(former, ([name, nature]) => ({ name, ...exportNature(nature, refresh) })),
-    }),
-    groups: yield* mapInTurns(grouped, ({ id, name, domains: members }) => ({ id, name, domains: members })),
+    domains: Array.from(domains.values(), (domain) => exportDomain(domain, refresh)),
+    groups: Array.from(groups.values(), ({ id, name, domains: members }) => ({ id, name, domains: members })),
     groups_created: groupsCreated,
     ...(scenes.length > 0 && { scenes }),
   }
 }
 
-/** A domain in the form of a fixture. `refresh` is the same as for `fixtureExport`. */
+/** A domain in the form of a fixture. `refresh` is the same as for `exportFixture`. */
 function exportDomain(domain: MonitoredDomain, refresh: string): FixtureDomain {
-  const { name, spelling = name, addedAt, features, pin, pinnedAt, formerPins = [] } = domain
+  const { name, spelling = name, addedAt, features, pin, pinnedAt } = domain
   return {
     name: spelling,
     added_at: writeInstant(addedAt),
     ...(features.length > 0 && { features }),
     ...exportNature(domain, refresh),
     ...(pin !== undefined && { record: pin, ...(pinnedAt !== undefined && { record_since: writeInstant(pinnedAt) }) }),
-    ...(formerPins.length > 0 && { former_records: formerPins.map(exportFormerPin) }),
   }
-}
-
-function exportFormerPin({ pin, from, until }: FormerPin): FixtureFormerRecord {
-  return { record: pin, ...(from !== undefined && { from: writeInstant(from) }), until: writeInstant(until) }
 }
 
 function exportNature({ profile, since, volume, policy }: DomainNature, refresh: string): Omit<FixtureNature, 'name'> {

@@ -1,9 +1,8 @@
 import type { Contract } from '../contract/contract.ts'
 import type { AccountOrigin } from '../domain/account.ts'
 import { contradictionIn } from '../domain/dmarc.ts'
-import type { Fixture, FixtureDomain, FixtureNature } from '../domain/fixture.ts'
+import type { Fixture, FixtureDomain } from '../domain/fixture.ts'
 import { show } from '../ground/show.ts'
-import { mapInTurns, PAUSE, type Work } from '../ground/work.ts'
 import { errorIn, type LoadedFixture } from './fixture.ts'
 import { withoutSecret } from './fixture-keys.ts'
 import { checkScenes } from './scenes.ts'
@@ -11,7 +10,6 @@ import { checkScenes } from './scenes.ts'
 /** The contents of a fixture for every account that is created from it. All domains are canonical and unique. */
 export interface FixtureContents {
   domains: readonly (FixtureDomain & { spelling?: string })[]
-  formerDomains: readonly FixtureNature[]
   groups: readonly { id?: string; name: string; domains: readonly string[] }[]
   /** The part of the fixture that accounts remember: its name, or everything except the secrets. */
   origin: AccountOrigin['fixture']
@@ -23,17 +21,16 @@ type HostnameRules = Pick<Contract, 'canonicalHostname'>
 const prepared = new WeakMap<Fixture, { contents: FixtureContents } & Pick<HostnameRules, 'canonicalHostname'>>()
 
 /** Reads and checks the contents of a fixture, once for each fixture and contract. @throws FixtureError */
-export function* readContents(fixture: LoadedFixture, rules: HostnameRules): Work<FixtureContents> {
+export function readContents(fixture: LoadedFixture, rules: HostnameRules): FixtureContents {
   const { canonicalHostname } = rules
   const known = prepared.get(fixture)
   if (known?.canonicalHostname === canonicalHostname) return known.contents
   const names = new Set<string>()
-  const domains = yield* readDomains(fixture, rules, names)
+  const domains = readDomains(fixture, rules, names)
   checkScenes(fixture, names, rules)
   const contents: FixtureContents = {
     domains,
-    formerDomains: yield* readFormerDomains(fixture, rules, names),
-    groups: yield* readGroups(fixture, rules),
+    groups: readGroups(fixture, rules),
     origin: originOf(fixture),
   }
   prepared.set(fixture, { contents, canonicalHostname })
@@ -44,42 +41,23 @@ function originOf({ file: _, origin, ...document }: LoadedFixture): AccountOrigi
   return origin ?? { ...document, ...(document.keys && { keys: document.keys.map(withoutSecret) }) }
 }
 
-function readDomains(
-  fixture: LoadedFixture,
-  rules: HostnameRules,
-  names: Set<string>,
-): Work<FixtureContents['domains']> {
-  return mapInTurns(fixture.domains ?? [], (entry, index) => {
+function readDomains(fixture: LoadedFixture, rules: HostnameRules, names: Set<string>): FixtureContents['domains'] {
+  return (fixture.domains ?? []).map((entry, index) => {
     const domain: FixtureDomain = typeof entry === 'string' ? { name: entry } : entry
     const pointer = `/domains/${index}`
     const namePointer = typeof entry === 'string' ? pointer : `${pointer}/name`
     const name = readName(fixture, namePointer, domain.name, rules, names)
-    const { record = {}, former_records = [] } = domain
-    const places = [
-      ['record', record] as const,
-      ...former_records.map((each, place) => [`former_records/${place}/record`, each.record] as const),
-    ]
-    for (const [place, values] of places) {
-      const contradiction = contradictionIn(values)
-      if (contradiction) throw errorIn(fixture, `${pointer}/${place}`, `The record ${contradiction}.`)
-    }
+    const contradiction = contradictionIn(domain.record ?? {})
+    if (contradiction) throw errorIn(fixture, `${pointer}/record`, `The record ${contradiction}.`)
     return name === domain.name ? { ...domain, name } : { ...domain, name, spelling: domain.name }
   })
 }
 
-function readFormerDomains(fixture: LoadedFixture, rules: HostnameRules, names: Set<string>): Work<FixtureNature[]> {
-  return mapInTurns(fixture.former_domains ?? [], (domain, index) => {
-    const pointer = `/former_domains/${index}/name`
-    return { ...domain, name: readName(fixture, pointer, domain.name, rules, names) }
-  })
-}
-
-function* readGroups({ groups = [] }: LoadedFixture, rules: HostnameRules): Work<FixtureContents['groups']> {
+function readGroups({ groups = [] }: LoadedFixture, rules: HostnameRules): FixtureContents['groups'] {
   const read: { id?: string; name: string; domains: readonly string[] }[] = []
   for (const group of groups) {
-    const domains = yield* mapInTurns(group.domains ?? [], (member) => rules.canonicalHostname(member) ?? member)
+    const domains = (group.domains ?? []).map((member) => rules.canonicalHostname(member) ?? member)
     read.push({ ...group, domains })
-    if (read.length % PAUSE === 0) yield
   }
   return read
 }

@@ -7,7 +7,6 @@ import { isObject, type Json, parseJson, valueAt } from '../ground/json.ts'
 import { readPackageFile } from '../ground/package-files.ts'
 import { findViolation, type Violation } from '../ground/schema.ts'
 import { RealDate } from '../ground/timers.ts'
-import { Turns } from '../ground/turns.ts'
 
 /** The fixtures that come with the package. */
 export const FIXTURE_NAMES = ['demo', 'empty', 'edge-cases', 'agency'] as const
@@ -89,7 +88,7 @@ function readSource(file: string): Promise<string> {
  */
 export async function findKeptFixtureViolation(fixture: unknown): Promise<Violation | undefined> {
   keptSchema ??= relaxed(readSchema())
-  return findViolationInTurns(keptSchema, fixture)
+  return findViolation(keptSchema, fixture)
 }
 
 function relaxed(schema: Json): Json {
@@ -110,33 +109,7 @@ async function checkFixture(fixture: unknown, file: string): Promise<LoadedFixtu
   if (Array.isArray(keys) && keys.length > LIMITS.keys) throw new TooManyKeysError({ file }, keys.length)
   // The schema is read once and so compiled once. Compiling it costs more than the rest of a start.
   fixtureSchema ??= readSchema()
-  const violation = await findViolationInTurns(fixtureSchema, fixture)
+  const violation = await findViolation(fixtureSchema, fixture)
   if (violation) throw new FixtureError(file, violation.pointer, `The value ${violation.reason}.`)
   return { ...(fixture as Fixture), file }
-}
-
-const LISTS = ['domains', 'former_domains', 'groups'] as const
-/** The number of list items that are checked in one turn. */
-const SLICE = 1_000
-
-/** The first violation. Long lists are checked last and in slices, so that other requests need not wait. */
-async function findViolationInTurns(schema: object, fixture: unknown): Promise<Violation | undefined> {
-  const lists = isObject(fixture) ? fixture : {}
-  const long = LISTS.filter((name) => Array.isArray(lists[name]) && lists[name].length > SLICE)
-  if (long.length === 0) return findViolation(schema, fixture)
-  const rest = { ...lists, ...Object.fromEntries(long.map((name) => [name, []])) }
-  const violation = await findViolation(schema, rest)
-  if (violation !== undefined) return violation
-  const turns = new Turns()
-  for (const name of long) {
-    const list = lists[name] as readonly unknown[]
-    for (let first = 0; first < list.length; first += SLICE) {
-      if (turns.isOver()) await turns.next()
-      const found = await findViolation(schema, { [name]: list.slice(first, first + SLICE) })
-      if (found === undefined) continue
-      const pointer = found.pointer.replace(/\d+/, (index) => String(first + Number(index)))
-      return { ...found, pointer }
-    }
-  }
-  return undefined
 }

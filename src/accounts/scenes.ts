@@ -13,7 +13,6 @@ import { LIMITS } from '../domain/limits.ts'
 import { isObject } from '../ground/json.ts'
 import { isDeeperThan } from '../ground/nesting.ts'
 import { show } from '../ground/show.ts'
-import { runAtOnce } from '../ground/work.ts'
 import { errorIn, type LoadedFixture, loadFixture } from './fixture.ts'
 
 /** The calls that add or remove domains. The value says whether the domains of the body are added. */
@@ -47,7 +46,7 @@ export function checkScenes(
 ): void {
   const { scenes = [], groups = [] } = fixture
   if (scenes.length === 0) return
-  const inDepth = scenes.findIndex(({ calls }) => runAtOnce(isDeeperThan(LIMITS.sceneDepth + 2, calls)))
+  const inDepth = scenes.findIndex(({ calls }) => isDeeperThan(LIMITS.sceneDepth + 2, calls))
   if (inDepth >= 0) {
     throw errorIn(fixture, `/scenes/${inDepth}/calls`, `A body is nested more than ${LIMITS.sceneDepth} levels deep.`)
   }

@@ -1,11 +1,11 @@
+import { OrderedMap } from 'immutable'
 import type { Api } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { DomainGroup, MonitoredDomain } from '../domain/account.ts'
 import { timeOn } from '../domain/clock.ts'
-import { contradictionIn, type RecordPin, refreshDay } from '../domain/dmarc.ts'
+import { contradictionIn, refreshDay } from '../domain/dmarc.ts'
 import { nameProblems } from '../domain/group-names.ts'
 import { comparedName } from '../domain/groups.ts'
-import { PersistentMap } from '../domain/persistent-map.ts'
 import { kebab, type Settings } from '../domain/settings.ts'
 import { recordOn } from '../figures/figures.ts'
 import type { Violation } from '../ground/schema.ts'
@@ -74,81 +74,54 @@ function contradictionInKeys({ keys, origin }: AccountRecord): Contradiction | u
   return undefined
 }
 
-function contradictionInDomains(
-  { domains, formerDomains = [] }: AccountRecord,
-  contract: Contract,
-): Contradiction | undefined {
+function contradictionInDomains({ domains }: AccountRecord, contract: Contract): Contradiction | undefined {
   const { canonicalHostname, settings } = contract
-  for (const [list, named] of Object.entries({ domains, formerDomains })) {
-    const names = named.map(({ name }) => name)
-    const [violation] = check(contract, READERS.domains, { domains: names })
-    if (violation !== undefined) {
-      const pointer = violation.pointer.replace(/^\/data\/domains\/(\d+)/, `/${list}/$1/name`)
-      const name = String(violation.value)
-      const isForeign = canonicalHostname(name) !== undefined || NOT_ASCII.test(name)
-      const decisive = isForeign ? 'international-names' : undefined
-      return { pointer, reason: violation.reason + because(decisive, settings) }
-    }
-    // The operation does not check this if the contract permits responses with other spellings.
-    const index = names.findIndex((name) => canonicalHostname(name) !== name)
-    if (index >= 0)
-      return { pointer: `/${list}/${index}/name`, reason: `${show(names[index])} is not in canonical form` }
+  const names = domains.map(({ name }) => name)
+  const [violation] = check(contract, READERS.domains, { domains: names })
+  if (violation !== undefined) {
+    const pointer = violation.pointer.replace(/^\/data\/domains\/(\d+)/, '/domains/$1/name')
+    const name = String(violation.value)
+    const isForeign = canonicalHostname(name) !== undefined || NOT_ASCII.test(name)
+    const decisive = isForeign ? 'international-names' : undefined
+    return { pointer, reason: violation.reason + because(decisive, settings) }
   }
-  return undefined
+  // The operation does not check this if the contract permits responses with other spellings.
+  const index = names.findIndex((name) => canonicalHostname(name) !== name)
+  if (index < 0) return undefined
+  return { pointer: `/domains/${index}/name`, reason: `${show(names[index])} is not in canonical form` }
 }
 
 /** Why the fixed fields or the policy of a record cannot be served at `now`, in milliseconds on the account's clock. */
 export function contradictionInPins(
-  { domains, formerDomains = [], seed }: Pick<AccountRecord, 'domains' | 'formerDomains' | 'seed'>,
+  { domains, seed }: Pick<AccountRecord, 'domains' | 'seed'>,
   contract: Contract,
   now: number,
 ): Contradiction | undefined {
+  const isFixed = ({ pin, policy }: MonitoredDomain) => pin !== undefined || policy !== undefined
   // Nearly no account has any, and the check makes a copy of each domain.
-  if (![...domains, ...formerDomains.map(({ nature }) => nature)].some(isFixed)) return undefined
+  if (!domains.some(isFixed)) return undefined
   const day = refreshDay(now, contract.settings.refresh)
   // The check uses records with figures. Before its first figures, a record does not show what the domain publishes.
-  const present = domains.map((domain) => ({ ...fixedAlways(domain, domain.pin), addedAt: 0 }))
-  const former = formerDomains.map(({ name, nature }) => ({ name, addedAt: 0, features: [], ...nature }))
-  const known = PersistentMap.of(present.map((domain) => [domain.name, domain] as const))
-  const places = [
-    ...present.map((domain, index) => ({ domain, place: `/domains/${index}` })),
-    ...domains.flatMap(({ formerPins = [], ...domain }, index) =>
-      formerPins.map(({ pin }, place) => {
-        return { domain: { ...fixedAlways(domain, pin), addedAt: 0 }, place: `/domains/${index}/formerPins/${place}` }
-      }),
-    ),
-    ...former.map((domain, index) => ({ domain, place: `/formerDomains/${index}` })),
-  ]
-  for (const { domain, place } of places) {
-    const { pin, policy }: MonitoredDomain = domain
-    if (pin === undefined && policy === undefined) continue
-    const contradiction = contradictionIn(pin ?? {})
+  const present = domains.map(({ pinnedAt: _, ...domain }): MonitoredDomain => ({ ...domain, addedAt: 0 }))
+  const known = OrderedMap(present.map((domain) => [domain.name, domain] as const))
+  for (const [index, domain] of present.entries()) {
+    if (!isFixed(domain)) continue
+    const place = `/domains/${index}`
+    const contradiction = contradictionIn(domain.pin ?? {})
     if (contradiction !== undefined) return { pointer: `${place}/pin`, reason: contradiction }
     const [violation] = check(contract, READERS.records, [recordOn({ seed, domains: known }, domain, day, contract)])
     if (violation === undefined) continue
-    const field = pin === undefined ? (place.includes('former') ? 'nature/policy' : 'policy') : 'pin'
+    const field = domain.pin === undefined ? 'policy' : 'pin'
     return { pointer: violation.pointer.replace('/data/0', `${place}/${field}`), reason: violation.reason }
   }
   return undefined
-}
-
-function isFixed({ pin, policy, formerPins }: Partial<MonitoredDomain>): boolean {
-  return pin !== undefined || policy !== undefined || formerPins !== undefined
-}
-
-/** The domain with these fixed values on all days. */
-function fixedAlways(
-  { pin: _, pinnedAt: __, formerPins: ___, ...domain }: MonitoredDomain,
-  pin: RecordPin | undefined,
-) {
-  return pin === undefined ? domain : { ...domain, pin }
 }
 
 /** The check includes the record of a domain that is added now. */
 function contradictionInRecords({ domains, seed }: AccountRecord, contract: Contract, now: number) {
   const day = refreshDay(now, contract.settings.refresh)
   const added = { name: 'example.com', addedAt: now, features: [] }
-  const known = PersistentMap.of(domains.map((domain) => [domain.name, domain] as const))
+  const known = OrderedMap(domains.map((domain) => [domain.name, domain] as const))
   for (const [index, domain] of [...domains, added].entries()) {
     const record = recordOn({ seed, domains: known }, domain, day, contract)
     const [violation] = record === undefined ? [] : check(contract, READERS.records, [record])

@@ -1,25 +1,16 @@
 import type { Contract } from '../contract/contract.ts'
-import { type AccountState, replicateAccount } from '../domain/account.ts'
+import type { AccountState } from '../domain/account.ts'
 import { clockAt, timeOn } from '../domain/clock.ts'
+import { type Counters, NO_COUNTERS } from '../domain/counting.ts'
 import { givenFields } from '../domain/given-fields.ts'
-import type { ApiKey } from '../domain/keys.ts'
 import type { Clock } from '../ground/clock.ts'
 import { deriveKey, drawKey, findPublicKey } from '../ground/secrets.ts'
-import { runInTurns, type Work } from '../ground/work.ts'
 import type { Log } from '../http/log.ts'
-import type { Entry, Past } from '../journal/entry.ts'
+import { type Entry, PAST } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'
-import type {
-  Counters,
-  FormerAccount,
-  Replacement,
-  SnapshotOutcome,
-  SnapshotRequest,
-  Store,
-  StoreExtras,
-} from '../store/store.ts'
+import type { SnapshotOutcome, SnapshotRequest, Store } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
-import { type AccountParameters, accountCreation, createAccount, recreateAccount } from './creation.ts'
+import { type AccountParameters, createAccount, recreateAccount } from './creation.ts'
 import type { AccountHistory, ExchangeLog } from './exchange-log.ts'
 import type { LoadedFixture } from './fixture.ts'
 import { secretsOf } from './fixture-keys.ts'
@@ -32,16 +23,12 @@ type WorldDefaults = Pick<AccountParameters, 'seed' | 'now' | 'frozen' | 'plan' 
 export interface WorldsDeps {
   contract: Contract
   store: Store
-  /** Absent if the store gives no moments. */
-  recall?: StoreExtras['recall']
   clock: Clock
   exchanges: ExchangeLog<unknown>
   defaults: WorldDefaults
   maxAccounts: number
   /** Whether a key `sandbox_…` opens its own account. */
   sandboxKeys: boolean
-  /** In milliseconds: how long an account that was opened by such a key and changed is kept after its last use. */
-  sandboxIdle: number
   /** Whether keys that the creator did not choose are random. If not, they are derived from the account's seed. */
   randomKeys: boolean
   log: Log
@@ -53,8 +40,12 @@ export interface CreatedAccount {
   apiKey: string
 }
 
-/** The account as a request found it. The incarnation is present if the store has returned it. */
-type FoundAccount = Omit<FormerAccount, 'incarnation'> & Partial<Pick<FormerAccount, 'incarnation'>>
+/** An account as it was. The counters are absent if they are not kept; then those of the account stay. */
+interface FormerAccount {
+  state: AccountState
+  counters?: Counters | undefined
+  incarnation?: number | undefined
+}
 
 type ChosenAccount = Omit<AccountParameters, 'real' | 'id'> & {
   id?: string | undefined
@@ -67,7 +58,6 @@ export const DEFAULT_ACCOUNT = 'default'
 export const SANDBOX = /^sandbox_[!-~]{1,120}$/
 /** In milliseconds: refusals for lack of room that follow each other within this time are logged as one event. */
 const SAME_EVENT = 60_000
-const NO_COUNTERS: Counters = { quotas: new Map(), tallies: new Map() }
 
 /** Creates, resets, copies and deletes accounts. Only the store holds the list and the contents of the accounts. */
 export class Worlds {
@@ -81,7 +71,6 @@ export class Worlds {
     this.#deps = deps
     this.#exchanges = deps.exchanges
     this.journal = deps.exchanges.journal
-    deps.exchanges.listenEnded((accountId) => this.journal.secrets.forget(accountId))
   }
 
   now({ clock }: AccountState): number {
@@ -130,8 +119,8 @@ export class Worlds {
     try {
       return await this.setUpSandbox(secret)
     } catch (error) {
-      // A store that cannot be changed is no reason to refuse this key.
-      if (error instanceof StoreError && error.problem === 'full' && !error.isOutOfMemory) return undefined
+      // A store that cannot be changed, such as for lack of memory, is no reason to refuse this key.
+      if (error instanceof StoreError && error.problem === 'full') return undefined
       throw error
     }
   }
@@ -154,10 +143,12 @@ export class Worlds {
   /** Resets the account to the moment of its creation, or to another beginning. @throws FixtureError */
   async reset(accountId: string, chosen: Omit<Parameters<typeof recreateAccount>[1], 'real'>): Promise<AccountState> {
     const { store, contract, clock } = this.#deps
-    const state = await recreateAccount(await store.read(accountId), { ...chosen, real: clock() }, contract)
-    await store.replace(accountId, state, { ...NO_COUNTERS, requests: 0 })
+    const present = await store.read(accountId)
+    const state = await recreateAccount(present.state, { ...chosen, real: clock() }, contract)
+    const begin = () => ({ state, counters: NO_COUNTERS, value: undefined })
+    await store.transact(accountId, begin, present.incarnation)
     await this.#exchanges.reset(accountId)
-    await this.noteKeys(accountId, secretsOf(chosen.fixture))
+    this.journal.redactions.learn(secretsOf(chosen.fixture))
     return state
   }
 
@@ -175,13 +166,16 @@ export class Worlds {
   /** The account as it was, including its clock, which may go back; `undefined` if there is no such snapshot. */
   async restore(accountId: string, name: string): Promise<AccountState | undefined> {
     const snapshot = await this.#deps.store.snapshots.read(accountId, name)
-    return snapshot && this.#bringBack(accountId, snapshot, snapshot.takenAt, { snapshot: name })
+    return snapshot && this.#bringBack(accountId, snapshot, snapshot.takenAt)
   }
 
   /** The account as it was just before the request; `undefined` if that state is not kept. */
-  async recall({ before, moment }: Entry): Promise<FoundAccount | undefined> {
-    if (before !== undefined) return runInTurns(copyPast(before))
-    return moment && this.#deps.recall?.(moment)
+  async recall({ account, [PAST]: past, found, moment }: Entry): Promise<FormerAccount | undefined> {
+    const incarnation = moment?.incarnation
+    if (past !== undefined) return { state: past.account, counters: past.counters, incarnation }
+    if (account === undefined || moment === undefined) return undefined
+    const state = await this.#deps.store.recall?.(account, moment)
+    return state && { state, counters: found, incarnation }
   }
 
   /**
@@ -189,50 +183,47 @@ export class Worlds {
    * if that state is not kept. The request counts continue, as after `restore`.
    */
   async rewind(entry: Entry): Promise<AccountState | undefined> {
-    const { account: accountId, before, at } = entry
+    const { account: accountId, at } = entry
     const found = await this.recall(entry)
     // A reset or a deletion of the account in the meantime has cleared its journal.
     if (accountId === undefined || found === undefined || !this.journal.has(entry)) return undefined
-    // The bytes that the account has left in older states since its history had the figure `mark`.
-    const source = before && { outdatedSince: Math.max(0, this.#exchanges.outdated(accountId) - before.mark) }
-    return this.#bringBack(accountId, found, at, source)
+    return this.#bringBack(accountId, found, at)
   }
 
   /** Replaces the account by a former state. Its clock shows the time of that state again. */
-  async #bringBack(
-    accountId: string,
-    { incarnation, state, counters }: FoundAccount,
-    at: number,
-    source: Pick<Replacement, 'snapshot' | 'outdatedSince'> = {},
-  ): Promise<AccountState> {
-    const { store, clock } = this.#deps
-    const present = { ...state, clock: clockAt(at, clock(), 'frozenAt' in state.clock) }
-    await store.replace(accountId, present, { ...counters, ...source, ...givenFields({ incarnation }) })
-    await this.noteKeys(accountId)
-    return present
+  async #bringBack(accountId: string, former: FormerAccount, at: number): Promise<AccountState> {
+    return this.#deps.store.transact(
+      accountId,
+      ({ counters: present }, real) => {
+        const state = { ...former.state, clock: clockAt(at, real, 'frozenAt' in former.state.clock) }
+        const counters = { ...(former.counters ?? present), requests: present.requests }
+        return { state, counters, value: state }
+      },
+      former.incarnation,
+    )
   }
 
   async #add(
     { fixture, ...chosen }: ChosenAccount & { id: string },
     { evictable }: { evictable: boolean },
   ): Promise<CreatedAccount> {
-    const { store, defaults, contract, clock, maxAccounts, sandboxIdle } = this.#deps
-    const capacity = { limit: maxAccounts, evictable, idle: sandboxIdle }
+    const { store, defaults, contract, clock, maxAccounts } = this.#deps
+    const capacity = { limit: maxAccounts, evictable }
     // This check comes first, because creating the account costs far more than refusing it.
     const isTaken = (await store.find('id', chosen.id)) !== undefined
     if (!isTaken && !(await store.hasRoom(capacity))) throw this.#refuseFull()
     const apiKey = chosen.apiKey ?? this.drawKey()
     const { fixture: usual, ...rest } = defaults
     const parameters = { ...rest, ...givenFields({ ...chosen, apiKey }), id: chosen.id, real: clock() }
-    const state = await runInTurns(accountCreation(fixture ?? usual, parameters, contract))
+    const state = createAccount(fixture ?? usual, parameters, contract)
     const evicted = await store.create(state, capacity).catch((error) => {
-      // Other requests were faster. If memory is missing, the error says so and is already reported.
-      throw error instanceof StoreError && error.problem === 'full' && !error.reported ? this.#refuseFull() : error
+      // Other requests were faster.
+      throw error instanceof StoreError && error.problem === 'full' ? this.#refuseFull() : error
     })
-    // The caller does not wait until all processes know that the evicted account has ended.
-    if (evicted !== undefined) void this.#exchanges.end(evicted)
+    // The caller does not wait until all processes know that the evicted accounts have ended.
+    for (const each of evicted) void this.#exchanges.end(each)
     const secret = typeof apiKey === 'string' ? apiKey : deriveKey(state.seed, state.id)
-    await this.noteKeys(state.id, [secret, ...secretsOf(fixture ?? usual)])
+    this.journal.redactions.learn([secret, ...secretsOf(fixture ?? usual)])
     return { account: state, apiKey: secret }
   }
 
@@ -242,58 +233,9 @@ export class Worlds {
     const now = clock()
     const reason =
       `There is no room for another account: there are ${maxAccounts}, and no sandbox can be deleted for it. ` +
-      'Delete accounts, or start the server with a larger --max-accounts or a shorter --sandbox-idle'
+      'Delete accounts, or start the server with a larger --max-accounts'
     if (now - this.#lastFull >= SAME_EVENT) log.warn({ accounts: maxAccounts }, `${reason}.`)
     this.#lastFull = now
     return Object.assign(new StoreError('full', reason), { reported: true })
   }
-
-  /**
-   * Hides the secrets of an account's present keys from readers of the journal. The caller calls it after each change
-   * of the keys. `given` are the secrets of keys that are new to the account.
-   */
-  async noteKeys(accountId: string, given: readonly string[] = []): Promise<void> {
-    const { store } = this.#deps
-    const { secrets } = this.journal
-    // Most accounts, such as sandboxes, have no secrets to hide.
-    if (!secrets.concerns(accountId, given)) return
-    const reading = Promise.all([store.snapshots.keyHashes(accountId), store.read(accountId)])
-    // The account may have been deleted meanwhile, and its secrets with it.
-    const read = await reading.catch(() => undefined)
-    if (read === undefined) return
-    const [kept, { keys, origin }] = read
-    const recoverable = () => {
-      const original = typeof origin.fixture === 'string' ? [] : (origin.fixture.keys ?? [])
-      const others = [origin.key, ...original, ...this.#pastKeys(accountId)]
-      return [...kept, ...others.flatMap(({ hash }) => hash ?? [])]
-    }
-    secrets.update(accountId, { held: keys.map(({ hash }) => hash), recoverable }, given)
-  }
-
-  /** Notes the secret of an account's key from a request. Of the keys of a stored account, only hashes are known. */
-  meetKey(account: AccountState, key: { secret: string; hash: string }): void {
-    // Another process may have removed the other keys.
-    if (this.journal.secrets.meet(account, key)) void this.noteKeys(account.id)
-  }
-
-  /** The keys that a rewind may bring back. Most requests find the same list as the request before, or one key more. */
-  *#pastKeys(accountId: string): Generator<ApiKey, void, undefined> {
-    let last: readonly ApiKey[] = []
-    for (const { before } of this.journal.oldestFirst(accountId)) {
-      const keys = before?.account.keys ?? last
-      if (keys === last) continue
-      for (const [index, key] of keys.entries()) if (key !== last[index]) yield key
-      last = keys
-    }
-  }
-}
-
-/** A copy of the state and the counters that a request found, in separate maps. */
-function* copyPast({ account, quotas, tallies }: Past): Work<{ state: AccountState; counters: Counters }> {
-  const state = yield* replicateAccount(account)
-  const counters = {
-    quotas: new Map((yield* quotas.replicate()).entries()),
-    tallies: new Map((yield* tallies.replicate()).entries()),
-  }
-  return { state, counters }
 }

@@ -7,7 +7,7 @@ import { writeInstant } from '../domain/iso-8601.ts'
 import { StoreError, type StoreProblem } from '../store/store-error.ts'
 import { refuseLateInstant } from './clock.ts'
 import type { AdminCode, AdminRefusal } from './codes.ts'
-import { type AccountHandler, type ControlCall, done, type Handler, listed } from './handler.ts'
+import { type AccountHandler, type ControlCall, done, type Handler } from './handler.ts'
 import { type PageOf, selectPage } from './paging.ts'
 import { invalid, unknownName } from './refusals.ts'
 import type { AccountReport } from './reports.ts'
@@ -17,16 +17,18 @@ const LEFT_OUT: ReadonlySet<string> = new Set<StoreProblem>(['unknown-account', 
 
 export const listAccounts: Handler<PageOf<'accounts', AccountReport>> = async (call) => {
   const ids = await call.store.list()
-  const page = await selectPage(call, { items: ids, count: ids.length, idOf: (id) => id })
+  const page = selectPage(call, { items: ids, count: ids.length, idOf: (id) => id })
   if (!page.ok) return page
-  const made = await Promise.allSettled(page.items.map(async (id) => reportAccount(call, await call.store.read(id))))
+  const made = await Promise.allSettled(
+    page.items.map(async (id) => reportAccount(call, (await call.store.read(id)).state)),
+  )
   const items = made.flatMap((each) => {
     if (each.status === 'fulfilled') return [each.value]
     // The account may have been deleted since the list was read, or a shared store may have lost a part of it.
     if (each.reason instanceof StoreError && LEFT_OUT.has(each.reason.problem)) return []
     throw each.reason
   })
-  return listed('accounts', items, { count: ids.length, next: page.next })
+  return done({ accounts: items, count: ids.length, next: page.next })
 }
 
 export const createAccount: Handler<{ account: AccountReport; api_key: string }, NewAccount> = async (call) => {

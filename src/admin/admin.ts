@@ -2,12 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Api, Operation } from '../contract/api.ts'
 import type { ServerUrls } from '../coverage/curl.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
-import { writeJson } from '../ground/json-writer.ts'
 import { memoizeWeakly } from '../ground/memo.ts'
 import { reportViolation } from '../ground/schema.ts'
 import { Semaphore } from '../ground/semaphore.ts'
-import { Turns } from '../ground/turns.ts'
-import { Abandoned, runInTurns } from '../ground/work.ts'
 import { createBodyReader } from '../http/body.ts'
 import { ServerArrival } from '../http/engine/server-arrival.ts'
 import { isHostMalformed } from '../http/host-field.ts'
@@ -23,7 +20,6 @@ import type { Control } from './control.ts'
 import { streamEvents } from './events.ts'
 import { createGuard } from './guard.ts'
 import type { ControlCall, ControlDeps } from './handler.ts'
-import { sendParts, writeList } from './list-writer.ts'
 import { nearestRoute } from './nearest-route.ts'
 import {
   describeData,
@@ -84,7 +80,7 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
       const answered = await route(request, response, await deps.control())
       if (answered !== undefined) send(request, response, answered)
     } catch (error) {
-      if (error instanceof ClientGone || error instanceof Abandoned) return
+      if (error instanceof ClientGone) return
       if (!isReported(error)) {
         const path = namePathInLog(splitTarget(url).path)
         deps.log.error({ method, path, err: error }, 'The control plane failed to answer.')
@@ -123,8 +119,6 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
   async function validate(call: RoutedCall): Promise<PlainResponse | undefined> {
     const { request, control, operation, query } = call
     const body = await readersFor(control).bodies.read(new ServerArrival(request), operation)
-    // Parsing a large body takes a whole turn, so other requests go first.
-    if (mayBeLarge(request)) await new Turns().next()
     const conforming = control.conform({ operation, query, body })
     if (!conforming.ok) return describe(conforming, control, operation)
     const page = PAGES[operation.id]
@@ -145,23 +139,15 @@ function answerAtOnce(request: IncomingMessage, { instance, readiness, urls }: A
 }
 
 async function run(
-  { request, response, control, operation, parameters }: RoutedCall,
+  { request, control, operation, parameters }: RoutedCall,
   { query, body }: Pick<ControlCall, 'query' | 'body'>,
-): Promise<PlainResponse | undefined> {
-  const { socket } = request
-  const isGone = () => socket.destroyed
-  const outcome = await control.run(operation, { parameters, query, body, place: placeOf(request), isGone })
+): Promise<PlainResponse> {
+  const outcome = await control.run(operation, { parameters, query, body, place: placeOf(request) })
   if (!outcome.ok) return describe(outcome, control, operation)
   const { status } = operation.success
-  const check = (data: unknown) => validated(control.api, operation, status, { success: true, data })
-  if ('data' in outcome) {
-    return { type: JSON_TYPE, status, text: await runInTurns(writeJson(check(outcome.data)), isGone) }
-  }
-  await sendParts(request, response, writeList(outcome.list, check), {
-    head: () => void response.writeHead(status, { 'Content-Type': JSON_TYPE, ...UNIFORM_HEADERS }),
-    send: (text) => send(request, response, { type: JSON_TYPE, status, text }),
-  })
-  return undefined
+  const answer = validated(control.api, operation, status, { success: true, data: outcome.data })
+  const text = outcome.write === undefined ? JSON.stringify(answer) : `{"success":true,"data":${outcome.write()}}`
+  return { type: JSON_TYPE, status, text }
 }
 
 async function stream(

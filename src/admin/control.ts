@@ -2,7 +2,6 @@ import { type Conformity, type ConformitySettings, conform, type ReceivedRequest
 import type { Api, Operation } from '../contract/api.ts'
 import { refuse } from '../domain/errors.ts'
 import { isDeeperThan } from '../ground/nesting.ts'
-import { runInTurns } from '../ground/work.ts'
 import { StoreError } from '../store/store-error.ts'
 import { type ReachedPlace, urlsFor } from './address.ts'
 import type { AdminRefusal } from './codes.ts'
@@ -19,9 +18,7 @@ export interface ControlRequest {
 }
 
 /** A request that has passed `conform`. */
-interface ConformingCall
-  extends Pick<ControlCall, 'parameters' | 'query' | 'body'>,
-    Partial<Pick<ControlCall, 'isGone'>> {
+interface ConformingCall extends Pick<ControlCall, 'parameters' | 'query' | 'body'> {
   /** Where the client of a request over HTTP reaches the server. */
   place?: ReachedPlace
 }
@@ -63,19 +60,16 @@ export class Control {
   }
 
   /** Executes a request that has passed `conform`. */
-  async run(
-    operation: Operation,
-    { place = {}, isGone = () => false, ...request }: ConformingCall,
-  ): Promise<ControlOutcome> {
+  async run(operation: Operation, { place = {}, ...request }: ConformingCall): Promise<ControlOutcome> {
     const ownUrls = this.deps.urls
     const urls = () => urlsFor(place, ownUrls(), this.deps.namesUs)
-    const call = { ...this.deps, limits: this.limits, ...request, isGone, urls, ownUrls }
+    const call = { ...this.deps, limits: this.limits, ...request, urls, ownUrls }
     if (call.observed?.offers.has(operation.id) === false) {
       return refuse({ code: 'forbidden', reason: 'observed', about: { operation: operation.id } })
     }
     const { account: id } = request.parameters
     const { nestingLimit } = this.limits
-    if (await runInTurns(isDeeperThan(nestingLimit, request.body))) {
+    if (isDeeperThan(nestingLimit, request.body)) {
       return invalid('', undefined, 'nesting', { limit: nestingLimit })
     }
     try {
@@ -84,7 +78,7 @@ export class Control {
       if (id === undefined) return await (handler as Handler)(call)
       const found = (await call.store.find('id', id)) ?? (await this.#openSandbox(operation, id))
       if (found === undefined) return this.unknownAccount(id)
-      const account = await call.store.read(id)
+      const { state: account } = await call.store.read(id)
       return await handler({ ...call, account, now: call.worlds.now(account) })
     } catch (error) {
       // No account operation handles this error. The message tells the user what to do.

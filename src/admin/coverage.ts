@@ -2,16 +2,13 @@ import { nameOfResponse } from '../coverage/coverage.ts'
 import { writeCurl } from '../coverage/curl.ts'
 import { type CoverageReport, reportCoverage } from '../coverage/report.ts'
 import { sampleRequests } from '../coverage/samples.ts'
-import { replicateAccount } from '../domain/account.ts'
-import { runAtOnce } from '../ground/work.ts'
 import { type AccountHandler, done, type Handler } from './handler.ts'
 
 const HINT = 'This is an accepted request of the operation. Change it, or the account, so that it shows this.'
 
 export const getCoverage: AccountHandler<CoverageReport> = async (call) => {
   const { account, now, contract, worlds, exchanges, urls } = call
-  // The requests are tried on a copy of the account.
-  const samples = sampleRequests(contract, runAtOnce(replicateAccount(account)), now)
+  const samples = sampleRequests(contract, account, now)
   const publicKey = worlds.findPublicKey(account)
   const write = (name: string) => samples.get(name)?.map((request) => writeCurl(request, urls(), publicKey))
   const coverage = await exchanges.coverage(account.id)

@@ -1,24 +1,20 @@
 import type { Contract } from '../contract/contract.ts'
 import type { MonitoredDomain } from '../domain/account.ts'
-import { type DmarcRecord, firstRefresh, refreshDay } from '../domain/dmarc.ts'
+import { firstRefresh, refreshDay } from '../domain/dmarc.ts'
 import { readDay, writeDay as writeDate } from '../domain/iso-8601.ts'
 import { LIMITS } from '../domain/limits.ts'
 import { recordsFrom } from '../figures/figures.ts'
-import { Turns } from '../ground/turns.ts'
 import type { AdminRefusal } from './codes.ts'
-import { type AccountCall, type AccountHandler, listed } from './handler.ts'
+import type { AccountCall, AccountHandler } from './handler.ts'
 import { invalid } from './refusals.ts'
 import type { DailyRecords } from './reports.ts'
-
-/** The number of records that are written at once. */
-const PIECE = 500
 
 interface Period {
   from: number
   to: number
 }
 
-export const listDailyRecords: AccountHandler<{ days: DailyRecords[] }> = async (call) => {
+export const listDailyRecords: AccountHandler<{ days: DailyRecords[] }> = (call) => {
   const { account, contract, now } = call
   const period = readPeriod(call)
   if ('ok' in period) return period
@@ -31,15 +27,13 @@ export const listDailyRecords: AccountHandler<{ days: DailyRecords[] }> = async 
     return { date: writeDate(from + index), records: [] }
   })
   const today = refreshDay(now, contract.settings.refresh)
-  const turns = new Turns()
   for (const domain of wanted) {
     const earliest = Math.max(from, Math.min(today, firstRefresh(domain, contract.settings)))
     for (const [index, record] of recordsFrom(account, domain, earliest, to, contract).entries()) {
       if (record !== undefined) days[earliest - from + index]?.records.push(record)
     }
-    if (turns.isOver()) await turns.next()
   }
-  return listed('days', days, {}, (day) => writeDay(day as DailyRecords, contract))
+  return { ok: true, data: { days }, write: () => `{"days":[${days.map((day) => writeDay(day, contract)).join(',')}]}` }
 }
 
 function readPeriod({ query }: AccountCall): Period | AdminRefusal {
@@ -82,16 +76,9 @@ function checkSize(domains: number, { from, to }: Period, limit: number): AdminR
   return invalid('to', writeDate(to), 'records', { limit, count, domains, days: Math.floor(limit / domains) })
 }
 
-/** The text of a day in parts. The records are written as in GET /dmarc. */
-function* writeDay({ date, records }: DailyRecords, { operations }: Contract): Generator<string> {
+/** The text of a day. The records are written as in GET /dmarc. */
+function writeDay({ date, records }: DailyRecords, { operations }: Contract): string {
   const operation = operations.find(({ id }) => id === 'listDmarc')
-  const write = (piece: readonly DmarcRecord[]) => {
-    const text = operation?.success.write({ data: piece }) ?? JSON.stringify({ data: piece })
-    return text.slice('{"data":['.length, -']}'.length)
-  }
-  yield `{"date":"${date}","records":[`
-  for (let from = 0; from < records.length; from += PIECE) {
-    yield (from === 0 ? '' : ',') + write(records.slice(from, from + PIECE))
-  }
-  yield ']}'
+  const text = operation?.success.write({ data: records }) ?? JSON.stringify({ data: records })
+  return `{"date":"${date}","records":${text.slice('{"data":'.length, -1)}}`
 }

@@ -86,15 +86,13 @@ export const pinDmarc: AccountHandler<DomainReport, RecordPin & { profile?: Prof
   // If the request has no profile, the domain keeps its own: a fixed policy should not change the volume of mail.
   const fixed = Object.keys(pin).length > 0 ? pin : undefined
   return changeDomain(call, (domain) => ({
-    ...changePin(domain, fixed, call.now, call.contract.settings.refresh),
+    ...changePin(domain, fixed, call.now),
     ...(profile !== undefined && profile !== domain.profile && { profile, since: usualBeginning(profile, today) }),
   }))
 }
 
 export const unpinDmarc: AccountHandler<DomainReport> = (call) => {
-  return changeDomain(call, ({ profile: _, since: __, ...domain }) =>
-    changePin(domain, undefined, call.now, call.contract.settings.refresh),
-  )
+  return changeDomain(call, ({ profile: _, since: __, ...domain }) => changePin(domain, undefined, call.now))
 }
 
 async function changeDomain(

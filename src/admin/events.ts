@@ -55,7 +55,7 @@ export function streamEvents(
   }
 
   function write(entry: Entry): string {
-    const description = describeEntry(entry, catalogue, journal.redactorFor(entry))
+    const description = describeEntry(entry, catalogue)
     return `id: ${entry.ordinal}\nevent: request\ndata: ${JSON.stringify(description)}\n\n`
   }
 
@@ -88,17 +88,13 @@ export function streamEvents(
   }
 
   function leave(): void {
-    for (const unsubscribe of subscriptions) unsubscribe()
+    unsubscribe()
     clearInterval(heartbeat)
     clearTimeout(timer)
     stopping.removeEventListener('abort', end)
   }
 
-  const subscriptions = [
-    journal.subscribe(note),
-    // The reader has seen entries that the journal no longer has, and the ordinals start again.
-    journal.listenRestart(() => response.destroy()),
-  ]
+  const unsubscribe = journal.subscribe(note)
   const heartbeat = setInterval(beat, HEARTBEAT)
   heartbeat.unref()
   stopping.addEventListener('abort', end, { once: true })

@@ -3,7 +3,6 @@ import type { Problem } from '../domain/errors.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import { pointTo } from '../ground/json.ts'
 import { isDeeperThan } from '../ground/nesting.ts'
-import { runAtOnce } from '../ground/work.ts'
 import { loadControlApi, readLimits } from './document.ts'
 import { checkFaultRule } from './fault-rule-check.ts'
 import { FaultSetError, type FaultSetFile } from './fault-sets.ts'
@@ -24,7 +23,7 @@ export async function createRuleCheck(
   if (operation === undefined) throw new Error('The control plane has no operation addFault.')
 
   function findProblem(rule: FaultRule): Problem<string> | undefined {
-    if (runAtOnce(isDeeperThan(nestingLimit, rule))) return { code: 'invalid_value', reason: 'too-deep', field: '' }
+    if (isDeeperThan(nestingLimit, rule)) return { code: 'invalid_value', reason: 'too-deep', field: '' }
     const [misshapen] = operation?.checkBody(rule) ?? []
     return misshapen ?? checkFaultRule(rule, contract, answerLimit)?.problems[0]
   }

@@ -12,9 +12,8 @@ import {
   type ControlOutcome,
   done,
   type Handler,
-  listed,
 } from './handler.ts'
-import { answerPage, type PageOf, reports } from './paging.ts'
+import { answerPage, type PageOf } from './paging.ts'
 import { notFound, tooMany } from './refusals.ts'
 import type { FaultReport, FaultSetReport } from './reports.ts'
 
@@ -35,16 +34,12 @@ export const addFaultSet: AccountHandler<{ faults: FaultReport[] }> = async (cal
     set.rules.map((rule) => ({ set: name, rule })),
   )
   if (!added.ok) return added
-  return listed(
-    'faults',
-    reports(added.value, (fault) => reportFault(call, fault)),
-    {},
-  )
+  return done({ faults: added.value.map((fault) => reportFault(call, fault)) })
 }
 
 export const listFaults: AccountHandler<PageOf<'faults', FaultReport>> = async (call) => {
   const { faults } = call.account
-  const tallies = await call.store.count(call.account.id, (_, counting) => counting.tallies)
+  const { tallies } = (await call.store.read(call.account.id)).counters
   const list = { items: faults, count: faults.length, idOf: ({ id }: Fault) => id, sizeOf: sizeOfFault }
   return answerPage(call, 'faults', list, (fault) => reportFault(call, fault, tallies.get(fault.id)))
 }

@@ -56,8 +56,6 @@ export interface ControlCall<Body = Json> extends ControlDeps {
   query: Readonly<Record<string, string>>
   body: Body
   limits: ControlLimits
-  /** Whether the caller does not wait any more, so that long work can end. */
-  isGone(): boolean
   /** The URLs of the server for the caller, and its own URLs. */
   urls(): ServerUrls
   ownUrls(): ServerUrls
@@ -70,19 +68,11 @@ export interface AccountCall<Body = Json> extends ControlCall<Body> {
   now: number
 }
 
-/** Data with a list that can be long. Each item is created when it is sent. */
-export interface ListedData {
-  /** The field that contains the list. */
-  name: string
-  /** The items can be iterated once. */
-  items: Iterable<unknown>
-  /** The other fields. */
-  rest: object
-  /** Writes an item in parts, if it is long or if its text differs from that of `JSON.stringify`. */
-  write?: ((item: unknown) => Iterable<string>) | undefined
-}
-
-export type ControlOutcome<Data = unknown> = { ok: true; data: Data } | { ok: true; list: ListedData } | AdminRefusal
+/**
+ * The data of a success response, or a refusal. `write` gives the text of the data if it differs from that of
+ * `JSON.stringify`.
+ */
+export type ControlOutcome<Data = unknown> = { ok: true; data: Data; write?: () => string } | AdminRefusal
 
 /**
  * The implementation of a control plane operation. HTTP and the library use the same handler. `Data` is the data of its
@@ -96,14 +86,4 @@ export function done<Data>(data: Data): ControlOutcome<Data>
 export function done(): ControlOutcome<object>
 export function done(data: unknown = {}): ControlOutcome {
   return { ok: true, data }
-}
-
-/** Answers with a list under a name, and with other fields. */
-export function listed<Name extends string, Item, Rest extends object>(
-  name: Name,
-  items: Iterable<Item>,
-  rest: Rest,
-  write?: ListedData['write'],
-): ControlOutcome<Record<Name, Item[]> & Rest> {
-  return { ok: true, list: { name, items, rest, write } }
 }

@@ -45,7 +45,7 @@ export const createKey: AccountHandler<{ key: KeyReport; api_key: string }, NewK
     return accept({ ...state, keys: [...state.keys, created], keysCreated }, created)
   })
   if (!decision.ok) return decision
-  await call.worlds.noteKeys(account.id, [secret])
+  call.exchanges.journal.redactions.learn([secret])
   return done({ key: reportKey(call, decision.value), api_key: secret })
 }
 
@@ -57,7 +57,6 @@ export const updateKey: AccountHandler<{ key: KeyReport }, { disabled: boolean }
 export const deleteKey: AccountHandler = async (call) => {
   const outcome = await changeKey(call, (state, key) => state.keys.filter((each) => each !== key))
   if (!outcome.ok) return outcome
-  await call.worlds.noteKeys(call.account.id)
   return done()
 }
 

@@ -1,5 +1,5 @@
 import type { AdminRefusal } from './codes.ts'
-import { type ControlCall, type ControlOutcome, listed } from './handler.ts'
+import { type ControlCall, type ControlOutcome, done } from './handler.ts'
 import { invalid } from './refusals.ts'
 
 /** The data of an answer with a page of a list. */
@@ -69,7 +69,7 @@ function findStart<Item>(all: readonly Item[], after: string, idOf: List<Item>['
   return left === undefined ? undefined : Math.max(0, all.length - Number(left))
 }
 
-/** Answers with the requested page of a list. Each item is reported when it is sent. */
+/** Answers with the requested page of a list. */
 export function answerPage<Name extends string, Item, Report>(
   call: ControlCall,
   name: Name,
@@ -77,10 +77,7 @@ export function answerPage<Name extends string, Item, Report>(
   report: (item: Item) => Report,
 ): ControlOutcome<PageOf<Name, Report>> {
   const page = selectPage(call, list)
-  return page.ok ? listed(name, reports(page.items, report), { count: list.count, next: page.next }) : page
-}
-
-/** The reports of items. Each report is created when it is read. */
-export function* reports<Item, Report>(items: Iterable<Item>, report: (item: Item) => Report): Generator<Report> {
-  for (const item of items) yield report(item)
+  if (!page.ok) return page
+  const data = { [name]: page.items.map(report), count: list.count, next: page.next }
+  return done(data as PageOf<Name, Report>)
 }

@@ -1,8 +1,6 @@
-import { type AccountState, replicateAccount } from '../domain/account.ts'
 import { refuse } from '../domain/errors.ts'
-import { compareAccounts, knownChanges, NO_CHANGES, repeatChanges } from '../explain/changes.ts'
+import { knownChanges, NO_CHANGES, repeatChanges } from '../explain/changes.ts'
 import type { KnownPast } from '../explain/explanation.ts'
-import { runInTurns } from '../ground/work.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { AdminRefusal } from './codes.ts'
 import type { AccountCall, ControlCall } from './handler.ts'
@@ -13,20 +11,12 @@ export async function recallPast(
   entry: Entry,
   { worlds, contract }: Pick<ControlCall, 'worlds' | 'contract'>,
 ): Promise<KnownPast> {
-  // The journal may drop both states while one of them is copied.
-  const known = knownChanges(entry)
-  const { before, after } = entry
   // A request that the contract always forbids has changed nothing. It can be sent again to any account.
   if (entry.violatesContract) return { state: undefined, changes: NO_CHANGES }
+  // The journal may drop the state before the request while another one is read.
+  const known = knownChanges(entry, contract)
   const state = (await worlds.recall(entry))?.state
-  if (known !== undefined) return { state, changes: known }
-  if (before === undefined || after === undefined) return { state, changes: repeatChanges(entry, state, contract) }
-  const [former, present] = [await copyOf(before.account), await copyOf(after)]
-  return { state, changes: { ok: true, changes: compareAccounts(former, present) } }
-}
-
-async function copyOf(state: AccountState): Promise<AccountState> {
-  return runInTurns(replicateAccount(state))
+  return { state, changes: known ?? repeatChanges(entry, state, contract) }
 }
 
 /** The newest request of the account with this id. If there is none, the reason why it is not available. */

@@ -1,5 +1,4 @@
-import type { AccountState } from '../domain/account.ts'
-import type { Counting, ReadableCounters } from '../domain/counting.ts'
+import { type Counters, setWindow } from '../domain/counting.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import { type ApiKey, isInGrace } from '../domain/keys.ts'
 import { bucketOf, currentHits, limitOf, type Quota, whatIsLeft } from '../domain/quotas.ts'
@@ -28,14 +27,13 @@ export const updateQuota: AccountHandler<QuotasReport, GivenQuota> = async (call
   const counted = quotasOf(call).filter((each) => each.name === bucket && (all || each.key.id === id))
   const lowest = Math.min(...counted.map(({ limit }) => limit))
   if (remaining > lowest) return invalid('/remaining', remaining, 'limit', { limit: lowest })
-  function setAll(_: AccountState, counting: Counting): void {
-    for (const { quota, limit, counter } of counted) {
-      const { startedAt } = currentHits(counting.quotas.get(counter), windowOf(call, quota), now)
-      // The new entry goes to the end, see `applyCounts`.
-      counting.quotas = counting.quotas.delete(counter).set(counter, { startedAt, used: limit - remaining })
-    }
+  function setAll(counters: Counters): Counters {
+    return counted.reduce((changed, { quota, limit, counter }) => {
+      const { startedAt } = currentHits(changed.quotas.get(counter), windowOf(call, quota), now)
+      return setWindow(changed, counter, { startedAt, used: limit - remaining })
+    }, counters)
   }
-  await store.count(account.id, setAll, { stored: true })
+  await store.transact(account.id, ({ counters }) => ({ counters: setAll(counters), value: undefined }))
   return reportQuotas(call)
 }
 
@@ -81,7 +79,7 @@ function windowOf({ contract }: CountedAccount, { window }: Quota) {
 
 /** The ends of the windows in which the account was charged, in milliseconds. */
 export async function openWindowEnds(call: AccountCall<unknown>): Promise<number[]> {
-  const quotas = await call.store.count(call.account.id, (_, counting) => counting.quotas)
+  const { quotas } = (await call.store.read(call.account.id)).counters
   return quotasOf(call).flatMap(({ quota, limit, counter }) => {
     const hits = quotas.get(counter)
     return hits === undefined || hits.used === 0 ? [] : [whatIsLeft(hits, limit, quota.window).resetAt * 1000]
@@ -89,12 +87,12 @@ export async function openWindowEnds(call: AccountCall<unknown>): Promise<number
 }
 
 async function reportQuotas(call: AccountCall<unknown>): Promise<ControlOutcome<QuotasReport>> {
-  const hits = await call.store.count(call.account.id, (_, counting) => counting.quotas)
-  return done({ enforced: call.enforceQuotas, quotas: describeQuotas(call, hits) })
+  const { quotas } = (await call.store.read(call.account.id)).counters
+  return done({ enforced: call.enforceQuotas, quotas: describeQuotas(call, quotas) })
 }
 
 /** The quotas of an account at a time, from the hits in its buckets. */
-export function describeQuotas(call: CountedAccount, hits: ReadableCounters['quotas']): QuotaReport[] {
+export function describeQuotas(call: CountedAccount, hits: Counters['quotas']): QuotaReport[] {
   const shared = call.contract.settings.quotaScope === 'account'
   return quotasOf(call).map(({ key, name, quota, limit, counter }): QuotaReport => {
     const current = currentHits(hits.get(counter), windowOf(call, quota), call.now)

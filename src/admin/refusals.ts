@@ -93,7 +93,7 @@ export function refusalFor(error: unknown, account: string | undefined): AdminRe
     return refuse({ code: 'taken', reason: 'stored', about: { expected } })
   }
   // The store has changed nothing.
-  const isFull = problem === 'full' || lacksSpace(error)
+  const isFull = problem === 'full' || problem === 'too-large' || problem === 'out-of-memory' || lacksSpace(error)
   return refuse({ code: isFull ? 'insufficient_storage' : 'unavailable', about: { expected } })
 }
 

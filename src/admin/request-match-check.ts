@@ -1,7 +1,6 @@
 import { METHODS } from 'node:http'
 import { codesOf } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
-import { Turns } from '../ground/turns.ts'
 import type { Entry } from '../journal/entry.ts'
 import { matcherOf, type RequestMatch } from '../journal/match.ts'
 import type { AdminRefusal } from './codes.ts'
@@ -27,7 +26,7 @@ interface Known {
  * Refuses conditions that no request can meet, such as a misspelt operation. Without this, a check with `count: 0`
  * would pass for every client, because nothing matches.
  */
-export async function checkRequestMatch(match: RequestMatch, known: Known): Promise<AdminRefusal | undefined> {
+export function checkRequestMatch(match: RequestMatch, known: Known): AdminRefusal | undefined {
   const { contract, entries, fieldOf } = known
   const { operations, routes, catalogue } = contract
   const names = operations.map(({ id }) => id)
@@ -40,12 +39,10 @@ export async function checkRequestMatch(match: RequestMatch, known: Known): Prom
     code: catalogue.codes,
     status: statusesIn(known).map(String),
   }
-  async function isSeen(part: MatchPart): Promise<boolean> {
-    const matches = matcherOf(part, contract.basePath)
-    const turns = new Turns()
+  function isSeen(part: MatchPart): boolean {
+    const matches = matcherOf(part, contract)
     for (const entry of entries()) {
       if (matches(entry)) return true
-      if (turns.isOver()) await turns.next()
     }
     return false
   }
@@ -54,17 +51,17 @@ export async function checkRequestMatch(match: RequestMatch, known: Known): Prom
     if (value === undefined || allowed === undefined || allowed.includes(String(value))) continue
     // A client may send any HTTP method, so a method that was never sent is no mistake.
     if (name === 'method' && METHODS.includes(String(value))) continue
-    if (!(await isSeen({ [name]: value }))) return unknownName(fieldOf(name), value, allowed)
+    if (!isSeen({ [name]: value })) return unknownName(fieldOf(name), value, allowed)
   }
   return checkCombination(match, known, isSeen)
 }
 
 /** Whether an operation has the method, the path, the status and the code of the other conditions. */
-async function checkCombination(
+function checkCombination(
   { operation: id, method, path, status, code }: RequestMatch,
   { contract, injected, fieldOf }: Known,
-  isSeen: (part: MatchPart) => Promise<boolean>,
-): Promise<AdminRefusal | undefined> {
+  isSeen: (part: MatchPart) => boolean,
+): AdminRefusal | undefined {
   const operation = contract.operations.find((each) => each.id === id)
   if (operation === undefined || id === undefined) return undefined
   const refuse = (field: string, value: unknown, allowed: Iterable<unknown>) =>
@@ -73,10 +70,9 @@ async function checkCombination(
   if (method !== undefined && !methods.includes(method)) return refuse('method', method, methods)
   if (path !== undefined && path !== operation.path) return refuse('path', path, [operation.path])
   const codes = codesOf([operation])
-  if (code !== undefined && !codes.has(code) && !(await isSeen({ operation: id, code })))
-    return refuse('code', code, codes)
+  if (code !== undefined && !codes.has(code) && !isSeen({ operation: id, code })) return refuse('code', code, codes)
   const statuses = [...operation.responses.keys(), ...injected]
-  if (status === undefined || statuses.includes(status) || (await isSeen({ operation: id, status }))) return undefined
+  if (status === undefined || statuses.includes(status) || isSeen({ operation: id, status })) return undefined
   return refuse('status', status, statuses)
 }
 

@@ -1,13 +1,12 @@
 import { stateWriterOf } from '../accounts/export.ts'
 import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
+import type { Contract } from '../contract/contract.ts'
 import type { AccountState } from '../domain/account.ts'
 import { type ExplanationReport, explainEntry } from '../explain/explanation.ts'
 import { foreignHostOf } from '../explain/foreign-host.ts'
 import { explainElsewhere } from '../explain/foreign-service.ts'
 import { pageAddress } from '../explain/page-address.ts'
 import { show } from '../ground/show.ts'
-import { Turns } from '../ground/turns.ts'
-import { runInTurns } from '../ground/work.ts'
 import { describeEntry, type RequestReport } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal, Scope } from '../journal/journal.ts'
@@ -19,11 +18,11 @@ import {
   mayMatch,
   type RequestMatch,
 } from '../journal/match.ts'
-import { redactWithin } from '../journal/redaction/redaction.ts'
+import { redactorForAll } from '../journal/redaction/redaction.ts'
 import { findWords, SEARCHED_WORDS, wordsIn } from '../journal/search.ts'
 import { readdress } from './address.ts'
-import { type AccountHandler, type ControlCall, type ControlOutcome, done, type Handler, listed } from './handler.ts'
-import { type PageOf, readLimit, reports } from './paging.ts'
+import { type AccountHandler, type ControlCall, type ControlOutcome, done, type Handler } from './handler.ts'
+import { type PageOf, readLimit } from './paging.ts'
 import { recallPast } from './past.ts'
 import { invalid, notFound } from './refusals.ts'
 import type { VerificationReport } from './reports.ts'
@@ -63,14 +62,14 @@ export const verifyRequests: AccountHandler<VerificationReport, ExpectedCount> =
   const { match, count, at_least, at_most } = call.body
   await exchanges.caughtUp()
   const entries = () => journal.newestFirst(account.id)
-  const refusal = await checkRequestMatch(match, {
+  const refusal = checkRequestMatch(match, {
     contract,
     entries,
     ...knownOf(account),
     fieldOf: (name) => `/match/${name}`,
   })
   if (refusal) return refusal
-  const { matched, oldest, nearest, uncertain } = await compareAll(entries(), match, contract.basePath)
+  const { matched, oldest, nearest, uncertain } = compareAll(entries(), match, contract)
   const lowest = count ?? at_least ?? (at_most === undefined ? 1 : 0)
   const highest = count ?? at_most ?? Number.POSITIVE_INFINITY
   const passed = matched >= lowest && matched <= highest
@@ -79,12 +78,12 @@ export const verifyRequests: AccountHandler<VerificationReport, ExpectedCount> =
     passed,
     matched,
     first_match: oldest?.requestId ?? null,
-    near_misses: misses.map(({ entry, differences }) => reportMiss(entry, differences, journal)),
+    near_misses: misses.map(({ entry, differences }) => reportMiss(entry, differences)),
   }
   const counts = matched > highest || (matched >= lowest && matched + uncertain <= highest) ? 0 : uncertain
   return done({
     ...outcome,
-    message: sayWhy(outcome, lowest, highest) + sayForeign(misses[0], journal) + sayUncertain(counts),
+    message: sayWhy(outcome, lowest, highest) + sayForeign(misses[0]) + sayUncertain(counts),
   })
 }
 
@@ -98,16 +97,14 @@ interface Compared {
  * The number of matching entries, the oldest of them, the number of entries that match if their unknown body does, and
  * the near misses, nearest and newest first. `entries` begin with the newest.
  */
-async function compareAll(entries: Iterable<Entry>, match: RequestMatch, basePath: string) {
+function compareAll(entries: Iterable<Entry>, match: RequestMatch, contract: Contract) {
   const conditions = countConditions(match)
-  const turns = new Turns()
   let matched = 0
   let uncertain = 0
   let oldest: Entry | undefined
   let nearest: Compared[] = []
   for (const entry of entries) {
-    if (turns.isOver()) await turns.next()
-    const differences = differencesOf(entry, match, basePath)
+    const differences = differencesOf(entry, match, contract)
     if (differences.length > 0 && mayMatch(entry, differences)) uncertain++
     if (differences.length === 0) {
       matched++
@@ -135,14 +132,13 @@ export const explainRequest: Handler<ExplanationReport> = async (call) => {
   const accountId = entry.account ?? DEFAULT_ACCOUNT
   // The account may have been deleted while the request was processed.
   if ((await store.find('id', accountId)) === undefined) return explainExample(call, id)
-  const account = await store.read(accountId)
-  const redact = exchanges.journal.redactorFor(entry)
-  const work = explainEntry(entry, {
+  const { state: account } = await store.read(accountId)
+  const redact = redactorForAll(exchanges.journal.secrets)
+  const explained = explainEntry(entry, {
     ...{ account, contract, redact, urls: call.urls(), publicKey: worlds.findPublicKey(account) },
     past: await recallPast(entry, call),
     ...stateWriterOf(contract, entry.at),
   })
-  const explained = await runInTurns(work, call.isGone)
   return done<ExplanationReport>(call.observed === undefined ? explained : explainElsewhere(explained))
 }
 
@@ -202,20 +198,20 @@ async function listEntries(
     return invalid('search', search, 'words', { limit: SEARCHED_WORDS, count: words.length })
   await exchanges.caughtUp()
   const entries = () => journal.newestFirst(scope)
-  const refusal = await checkRequestMatch(wanted, { contract, entries, ...known, fieldOf: (name) => name })
+  const refusal = checkRequestMatch(wanted, { contract, entries, ...known, fieldOf: (name) => name })
   if (refusal) return refusal
-  const describe = (entry: Entry) => describeEntry(entry, contract.catalogue, journal.redactorFor(entry))
-  const { page, next, count } = await selectEntries(journal, scope, {
+  const describe = (entry: Entry) => describeEntry(entry, contract.catalogue)
+  const { page, next, count } = selectEntries(journal, scope, {
     before: before === undefined ? Number.POSITIVE_INFINITY : Number(before),
     matches: both(
-      countConditions(wanted) === 0 ? undefined : matcherOf(wanted, contract.basePath),
-      words.length === 0 ? undefined : findWords(words, journal),
+      countConditions(wanted) === 0 ? undefined : matcherOf(wanted, contract),
+      words.length === 0 ? undefined : findWords(words),
     ),
     limit,
     bytes: call.limits.pageBytes,
     sizeOf: (entry) => Buffer.byteLength(JSON.stringify(describe(entry))),
   })
-  return listed('requests', reports(page, describe), { count, next })
+  return done({ requests: page.map(describe), count, next })
 }
 
 type EntryTest = ((entry: Entry) => boolean) | undefined
@@ -239,19 +235,17 @@ interface Selection {
  * The newest matching entries, from the oldest to the newest, with the total number of matching entries. If there is a
  * next page, also its `before`.
  */
-async function selectEntries(
+function selectEntries(
   journal: Journal,
   scope: Scope,
   { before, matches, limit, bytes, sizeOf }: Selection,
-): Promise<{ page: Entry[]; next: number | null; count: number }> {
+): { page: Entry[]; next: number | null; count: number } {
   const page: Entry[] = []
-  const turns = new Turns()
   let next: number | null = null
   let count = 0
   let left = bytes
   // The count of matches needs all entries, including those outside the page.
   for (const entry of journal.newestFirst(scope, matches === undefined ? before : undefined)) {
-    if (turns.isOver()) await turns.next()
     if (matches?.(entry) === false) continue
     count++
     if (entry.ordinal >= before || next !== null) continue
@@ -282,10 +276,10 @@ function sayWhy(
 }
 
 /** Why the service has not looked at the nearest request. */
-function sayForeign(nearest: Compared | undefined, journal: Journal): string {
+function sayForeign(nearest: Compared | undefined): string {
   const host = nearest && foreignHostOf(nearest.entry)
-  if (nearest === undefined || host === undefined) return ''
-  return ` It was refused because its Host, ${show(journal.redactorFor(nearest.entry)(host))}, is no name of this server.`
+  if (host === undefined) return ''
+  return ` It was refused because its Host, ${show(host)}, is no name of this server.`
 }
 
 /** What was not read, or was not kept as a whole, decides nothing. */
@@ -303,10 +297,8 @@ function sayRange(lowest: number, highest: number): string {
 }
 
 function reportMiss(
-  entry: Entry,
+  { requestId, method, path }: Entry,
   differences: Difference[],
-  journal: Journal,
 ): VerificationReport['near_misses'][number] {
-  const { requestId, method, path } = entry
-  return redactWithin({ request_id: requestId, method, path, differences }, journal.redactorFor(entry))
+  return { request_id: requestId, method, path, differences }
 }

@@ -1,5 +1,5 @@
-import { type AccountParameters, accountCreation } from '../accounts/creation.ts'
-import { fixtureExport } from '../accounts/export.ts'
+import { type AccountParameters, createAccount } from '../accounts/creation.ts'
+import { exportFixture } from '../accounts/export.ts'
 import { type LoadedFixture, loadFixture } from '../accounts/fixture.ts'
 import { secretsOf } from '../accounts/fixture-keys.ts'
 import { findStory, fitStory, storyOf } from '../accounts/scenes.ts'
@@ -10,7 +10,6 @@ import type { Fixture } from '../domain/fixture.ts'
 import type { ApiKey } from '../domain/keys.ts'
 import { hashKey } from '../ground/secrets.ts'
 import { RealDate } from '../ground/timers.ts'
-import { runInTurns } from '../ground/work.ts'
 import { reportAccount } from './accounts.ts'
 import type { AdminCode } from './codes.ts'
 import { type AccountCall, type AccountHandler, done } from './handler.ts'
@@ -30,7 +29,7 @@ export const exportState: AccountHandler<Fixture> = async (call) => {
 
 async function writeFixture(account: AccountState, now: number, contract: AccountCall['contract']): Promise<Fixture> {
   const story = fitStory(await findStory(account.origin), account, contract)
-  return runInTurns(fixtureExport(account, now, contract.settings.refresh, story))
+  return exportFixture(account, now, contract.settings.refresh, story)
 }
 
 /** The guided story of the account. A domain that it shows has the same spelling as in the list of domains. */
@@ -61,10 +60,10 @@ export const rewindAccount: AccountHandler<{ account: AccountReport }, { request
  */
 export const importState: AccountHandler<{ account: AccountReport }> = async (call) => {
   const fixture = await loadFixture(call.body as Fixture)
-  const imported = await runInTurns(accountCreation(fixture, parametersOf(call, fixture), call.contract))
+  const imported = createAccount(fixture, parametersOf(call, fixture), call.contract)
   const decision = await call.store.update(call.account.id, (account) => replaceState(call, fixture, imported, account))
   if (!decision.ok) return decision
-  await call.worlds.noteKeys(call.account.id, secretsOf(fixture))
+  call.exchanges.journal.redactions.learn(secretsOf(fixture))
   return done({ account: await reportAccount(call, decision.state) })
 }
 

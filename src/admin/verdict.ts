@@ -48,7 +48,7 @@ export function describeViolation(entry: Entry, explanation: ExplanationReport |
   const { requestId, account = null, operation, method, path, status = null, code = null } = entry
   const message = 'It could not be explained; the log has the reason.'
   const described = { method, path, status, code, message, correction: null, page: null }
-  return { request_id: requestId, account, operation: operation?.id ?? null, ...described }
+  return { request_id: requestId, account, operation: operation ?? null, ...described }
 }
 
 /** A violation in the form of the verdict, from its explanation. */

@@ -1,7 +1,7 @@
+import { OrderedMap } from 'immutable'
 import type { AccountState } from '../domain/account.ts'
 import { type Problem, type Refusal, refuse } from '../domain/errors.ts'
 import { comparedName } from '../domain/groups.ts'
-import { PersistentMap } from '../domain/persistent-map.ts'
 import { includesApiAccess } from '../domain/plans.ts'
 import { kebab, SETTINGS, type Settings } from '../domain/settings.ts'
 import { type Json, mergePatch, valueAt } from '../ground/json.ts'
@@ -170,18 +170,20 @@ function inFormOf(other: ServiceContract, state: AccountState, own: ServiceContr
   const isSpeltAlike = other.canonicalHostname === own.canonicalHostname
   const { nameComparison } = other.settings
   if (isSpeltAlike && nameComparison === own.settings.nameComparison) return state
-  const names = [...state.groups.values()].map(({ id, name }) => [comparedName(name, nameComparison), id] as const)
+  const names = [...state.groups.values()].map(
+    ({ id, name }) => [comparedName(name, nameComparison), id] as [string, string],
+  )
   const groupNames = names.every(([name, id]) => state.groupNames.get(name) === id)
     ? state.groupNames
-    : PersistentMap.of(names)
+    : OrderedMap(names)
   if (isSpeltAlike) return groupNames === state.groupNames ? state : { ...state, groupNames }
   const keep = (name: string) => other.canonicalHostname(name) ?? name
   const domains = [...state.domains.values()].map((domain) => ({ ...domain, name: keep(domain.name) }))
   const groups = [...state.groups.values()].map((group) => ({ ...group, domains: group.domains.map(keep) }))
   return {
     ...state,
-    domains: PersistentMap.of(domains.map((domain) => [domain.name, domain] as const)),
-    groups: PersistentMap.of(groups.map((group) => [group.id, group] as const)),
+    domains: OrderedMap(domains.map((domain) => [domain.name, domain] as const)),
+    groups: OrderedMap(groups.map((group) => [group.id, group] as const)),
     groupNames,
   }
 }

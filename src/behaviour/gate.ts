@@ -1,13 +1,14 @@
 import { answersWith, type Operation } from '../contract/api.ts'
 import type { AccountState } from '../domain/account.ts'
-import type { CountingPlan, CountingResult, NewCounts, PlannedCharge } from '../domain/counting.ts'
+import { type Counters, decideCounts, type PlannedCharge } from '../domain/counting.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
-import { type FaultTarget, findMatchingRules, type MatchingRule, type TriggeredFault } from '../domain/faults.ts'
+import { type FaultTarget, findMatchingRules, type TriggeredFault } from '../domain/faults.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import type { ApiKey } from '../domain/keys.ts'
 import { includesApiAccess } from '../domain/plans.ts'
-import { type Allowance, bucketOf, currentHits, type Hits, limitOf, type Quota, whatIsLeft } from '../domain/quotas.ts'
+import { type Allowance, bucketOf, currentHits, type Hits, limitOf, whatIsLeft } from '../domain/quotas.ts'
 import type { Settings } from '../domain/settings.ts'
+import { chanceOfFault, fraction } from '../ground/chance.ts'
 import { splitAuthorization } from '../http/authorization.ts'
 
 /** The account and the key of a request, and the time of the account's clock. */
@@ -36,14 +37,16 @@ export interface GateTerms {
   settings: GateSettings
   /** Whether a request over its quota is refused. */
   enforceQuotas: boolean
+  /** In milliseconds, the length of the longest window of the service. */
+  longestWindow: number
   /** `chargeFor` with these terms. It may be cached: the result depends only on both. */
   chargeFor(key: ApiKey, operation: Operation): PlannedCharge | undefined
 }
 
 type GateSettings = Pick<Settings, 'plans' | 'quotaScope' | 'quotaWindow' | 'gracePeriod' | 'quotaHeaders'>
 
-/** Whether a request is admitted, the fault that acts on it, and its changes to the counters of its account. */
-export interface GateDecision extends NewCounts {
+/** Whether a request is admitted, and the fault that acts on it. */
+export interface GateDecision {
   refusal: Refusal | undefined
   /** Absent if the key is disabled or belongs to no account. */
   principal: Principal | undefined
@@ -51,11 +54,13 @@ export interface GateDecision extends NewCounts {
   disabled: Principal | undefined
   /** The quota that the request was charged to, or that refuses it. */
   allowance: Allowance | undefined
+  /** The bucket of that quota, and the beginning of its window in milliseconds. */
+  charged: { bucket: string; startedAt: number } | undefined
   /** The rest of a quota that was not charged, if the response reports it. */
   unspent: Allowance | undefined
   fault: TriggeredFault | undefined
-  /** The use of the bucket before the request; absent if there was none, or if the request has no quota. */
-  formerHits: Hits | undefined
+  /** The ordinal of the request within the account, from 1; 0 if it is not counted. */
+  ordinal: number
 }
 
 /** The decision about a request whose key belongs to no account. */
@@ -64,23 +69,10 @@ export const UNKNOWN_KEY: GateDecision = {
   principal: undefined,
   disabled: undefined,
   allowance: undefined,
+  charged: undefined,
   unspent: undefined,
   fault: undefined,
-  formerHits: undefined,
   ordinal: 0,
-  bucket: undefined,
-  hits: undefined,
-  tallies: undefined,
-}
-
-/** The part of the decision that depends on the state of an account. The counters decide the rest. */
-export interface AdmissionPlan extends CountingPlan {
-  /** Absent if the account does not have the key. */
-  key: ApiKey | undefined
-  /** The refusal by the plan of the account. It comes before the quota, which is then not charged. */
-  refusal: Refusal | undefined
-  /** The quota that the response reports without a charge. */
-  toldQuota: Quota | undefined
 }
 
 /** The secret in the header field `Authorization`; `undefined` if there is none. */
@@ -99,86 +91,71 @@ export function presentedSecretIn(authorization: string | undefined): string | u
   return scheme.toLowerCase() === 'bearer' && /^ +$/.test(space) && /^\S+$/.test(secret) ? secret : undefined
 }
 
-const NO_RULES: readonly MatchingRule[] = []
-
-/** The plan for a request that is refused whatever its account is: nothing counts, and no fault rule applies. */
-export function planUnadmitted(keyHash: string, account: AccountState): AdmissionPlan {
-  return unadmitted(findKey(account, keyHash))
-}
-
-/** Plans the decision by key, plan, quota and fault rule, in this order. It is pure. */
-export function planAdmission(request: GateRequest, account: AccountState, terms: GateTerms): AdmissionPlan {
+/**
+ * Decides by key, plan, quota and fault rule, in this order, and makes the new counters of the account. It is pure. `now`
+ * is in milliseconds on the account's clock.
+ */
+export function decideAdmission(
+  request: GateRequest,
+  account: AccountState,
+  counters: Counters,
+  now: number,
+  terms: GateTerms,
+): { decision: GateDecision; counters: Counters } {
   const key = findKey(account, request.keyHash)
-  if (key === undefined || key.disabled) return unadmitted(key)
+  if (key === undefined) return { decision: UNKNOWN_KEY, counters }
+  const principal = { account, key, now }
+  if (key.disabled) {
+    const unspent = untouchedQuota(request, now, terms.settings)
+    return { decision: { ...UNKNOWN_KEY, disabled: principal, unspent }, counters }
+  }
   const { operation } = request
+  // The refusal by the plan comes before the quota, which is then not charged.
   const refusal = operation && checkPlan(account, terms.settings)
   const charge = operation && refusal === undefined ? terms.chargeFor(key, operation) : undefined
   const meetsFaults = refusal === undefined && request.meetsFaults && account.faults.length > 0
-  const isTold = charge === undefined && tellsUncharged(terms.settings)
-  const told = isTold ? (operation ?? request.neighbour) : undefined
-  return {
-    isCounted: true,
-    key,
-    refusal,
-    charge,
-    toldBucket: told && terms.chargeFor(key, told)?.bucket,
-    toldQuota: told?.quota,
-    rules:
-      operation === undefined || !meetsFaults
-        ? NO_RULES
-        : findMatchingRules(account.faults, targetOf(operation, request.method, key)),
-  }
-}
-
-/** The decision about a request from its plan and the result of its counting. `now` is on the account's clock. */
-export function concludeAdmission(
-  request: GateRequest,
-  account: AccountState,
-  plan: AdmissionPlan,
-  counted: CountingResult,
-  now: number,
-  terms: GateTerms,
-): GateDecision {
-  const { key } = plan
-  if (key === undefined) return UNKNOWN_KEY
-  const principal = { account, key, now }
-  if (key.disabled) {
-    return { ...UNKNOWN_KEY, disabled: principal, unspent: untouchedQuota(request, now, terms.settings) }
-  }
-  const { allowance, triggered, formerHits } = counted
-  const { operation } = request
-  const isLimited = allowance?.allowed === false && operation !== undefined
+  const rules =
+    operation && meetsFaults ? findMatchingRules(account.faults, targetOf(operation, request.method, key)) : NO_RULES
+  const draw = (rule: string, ordinal: number) => fraction(chanceOfFault(account, rule, ordinal)[0])
+  const { longestWindow } = terms
+  const counted = decideCounts({ charge, rules }, account, counters, now, { longestWindow, draw })
+  const { allowance, triggered } = counted
+  const { quotas, requests } = counted.counters
+  const hits = charge && quotas.get(charge.bucket)
   const fault = triggered && account.faults.find(({ id }) => id === triggered.id)
-  return {
-    refusal: isLimited ? rateLimited(allowance, operation.path) : plan.refusal,
+  const decision: GateDecision = {
+    refusal: operation && allowance?.allowed === false ? rateLimited(allowance, operation.path) : refusal,
     principal,
     disabled: undefined,
     allowance,
-    unspent: plan.toldQuota && whatIsUnspent(plan.toldQuota, key, formerHits, now, terms),
+    charged: charge && hits && { bucket: charge.bucket, startedAt: hits.startedAt },
+    unspent: charge === undefined ? tellUncharged(request, key, counters, now, terms) : undefined,
     fault: fault && triggered && { fault, ordinal: triggered.ordinal },
-    formerHits,
-    ordinal: counted.ordinal,
-    bucket: counted.bucket,
-    hits: counted.hits,
-    tallies: counted.tallies,
+    ordinal: requests,
   }
+  return { decision, counters: counted.counters }
 }
+
+const NO_RULES: ReturnType<typeof findMatchingRules> = []
 
 /** Whether responses report quotas that were not charged. */
 export function tellsUncharged({ quotaHeaders }: Pick<Settings, 'quotaHeaders'>): boolean {
   return quotaHeaders === 'valid-key' || quotaHeaders === 'any-request'
 }
 
-function whatIsUnspent(
-  quota: Quota,
+/** The rest of the quota of the operation, or of another one of its path, if the response reports it. */
+function tellUncharged(
+  { operation, neighbour }: GateRequest,
   key: ApiKey,
-  hits: Hits | undefined,
+  { quotas }: Counters,
   now: number,
-  { settings: { quotaWindow: start, gracePeriod } }: GateTerms,
-): Allowance {
-  const { window } = quota
-  const limit = limitOf(quota, now < key.createdAt + gracePeriod * 1000)
-  return whatIsLeft(currentHits(hits, { window, start }, now), limit, window)
+  { settings, chargeFor: priceOf }: GateTerms,
+): Allowance | undefined {
+  const told = operation ?? neighbour
+  const charge = told && tellsUncharged(settings) ? priceOf(key, told) : undefined
+  if (charge === undefined) return undefined
+  const limit = now < charge.graceEnds ? charge.graceLimit : charge.limit
+  return whatIsLeft(currentHits(quotas.get(charge.bucket), charge, now), limit, charge.window)
 }
 
 /**
@@ -234,21 +211,10 @@ function rateLimited({ limit, resetAt }: Allowance, path: string): Refusal {
   return refuse({ code: 'rate_limited', about: { limit, path, until } })
 }
 
-function findKey({ keys }: AccountState, keyHash: string): ApiKey | undefined {
+/** The account's key with this hash. */
+export function findKey({ keys }: AccountState, keyHash: string): ApiKey | undefined {
   for (const key of keys) if (key.hash === keyHash) return key
   return undefined
-}
-
-function unadmitted(key: ApiKey | undefined): AdmissionPlan {
-  return {
-    isCounted: false,
-    key,
-    refusal: undefined,
-    charge: undefined,
-    toldBucket: undefined,
-    toldQuota: undefined,
-    rules: NO_RULES,
-  }
 }
 
 function targetOf(operation: Operation, method: string, key: ApiKey): FaultTarget {

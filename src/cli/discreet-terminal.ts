@@ -1,7 +1,7 @@
 import { writeShellLine } from '../ground/shell-word.ts'
 import { HIDDEN } from '../journal/redaction/key-shapes.ts'
 import { hideSecrets, type Redact } from '../journal/redaction/redaction.ts'
-import { SecretIndex, SHORT } from '../journal/redaction/secret-index.ts'
+import { Secrets, SHORT } from '../journal/redaction/secrets.ts'
 import { variableFor } from '../start/option.ts'
 import { findGiven, readSecretFlag } from './given-secrets.ts'
 import type { LogFormat, LogLevel } from './log.ts'
@@ -30,18 +30,18 @@ const SANDBOX_FILE = /(account-sandbox_[a-z0-9_-]+\.json)/
 
 /** A terminal that knows the secrets in the arguments and in the environment of the program. */
 export function makeDiscreet(terminal: Terminal, args: readonly string[]): DiscreetTerminal {
-  const index = new SecretIndex()
+  const known = new Secrets()
   const variables = new Map<string, string>()
 
   function learn(secrets: Iterable<string>): void {
-    for (const secret of secrets) index.add(ORDINARY.test(secret) ? `Bearer ${secret}` : secret)
+    for (const secret of secrets) known.add(ORDINARY.test(secret) ? `Bearer ${secret}` : secret)
   }
   for (const { value, variable } of findGiven(args, terminal.environment)) {
     learn([value])
     if (!variables.has(value)) variables.set(value, variable)
   }
 
-  const hide: Redact = (text) => hideSecrets(text, [index], (found) => splitScheme(found).scheme + HIDDEN)
+  const hide: Redact = (text) => hideSecrets(text, [known], (found) => splitScheme(found).scheme + HIDDEN)
   const redact: Redact = (text) =>
     text
       .split(SANDBOX_FILE)
@@ -51,7 +51,7 @@ export function makeDiscreet(terminal: Terminal, args: readonly string[]): Discr
   /** A word with variables in place of its secrets. No argument of a program can hold the character NUL. */
   function quote(word: string): string {
     const found: string[] = []
-    const hidden = hideSecrets(word, [index], (each) => {
+    const hidden = hideSecrets(word, [known], (each) => {
       const { scheme, secret } = splitScheme(each)
       found.push(secret)
       return `${scheme}\0`

@@ -1,4 +1,4 @@
-import { SHORT } from '../journal/redaction/secret-index.ts'
+import { SHORT } from '../journal/redaction/secrets.ts'
 import { PREFIX, variableFor } from '../start/option.ts'
 
 /** A secret that the user gave, and the variable of the environment that replaces it in a command line. */

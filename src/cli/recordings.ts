@@ -5,7 +5,7 @@ import { HarError } from '../exchanges/har/file.ts'
 import type { RecordingCounts } from '../exchanges/har/finder.ts'
 import { HarRecording } from '../exchanges/har/reader.ts'
 import { shorten } from '../ground/show.ts'
-import { Turns } from '../ground/turns.ts'
+import { nextTurn } from '../ground/timers.ts'
 import { type Conclusion, Judge } from '../judge/judge.ts'
 import { optIn } from '../start/option.ts'
 import { UsageError } from './errors.ts'
@@ -35,6 +35,9 @@ interface RecordingTerms {
   soleWriter: boolean
 }
 
+/** How many exchanges are judged before a signal is looked for. */
+const UNINTERRUPTED = 100
+
 /**
  * Judges a service by recordings. After a signal, the result covers what was judged until then.
  * @throws UsageError for files that are no recordings of the service; `Interrupted` if nothing was judged yet
@@ -51,16 +54,16 @@ export async function judgeRecordings(
     execution.show(`0 of ${size} exchanges judged`)
     const judge = await Judge.begin({ choices, isSoleWriter: soleWriter })
     const answers = new AnswerCounts(choices.contract)
-    const turns = new Turns()
     let done = 0
     try {
       for (const { exchange, isAfterGap } of recording.exchanges()) {
         if (isAfterGap) judge.forget()
         answers.note(exchange)
         judge.take(exchange)
+        if (++done % UNINTERRUPTED !== 0) continue
+        execution.show(`${done} of ${size} exchanges judged`)
         // A signal arrives only in between.
-        if (turns.isOver()) await turns.next()
-        execution.show(`${++done} of ${size} exchanges judged`)
+        await nextTurn()
       }
     } catch (error) {
       if (!(error instanceof Interrupted)) throw error

@@ -68,6 +68,11 @@ export interface ResponseContract {
   write: Writer
 }
 
+/** The operation with an id. */
+export function operationOf({ operations }: Pick<Api, 'operations'>, id: string | undefined): Operation | undefined {
+  return id === undefined ? undefined : operations.find((each) => each.id === id)
+}
+
 /** The error codes that the contract permits these operations to answer with. */
 export function codesOf(operations: readonly Operation[]): Set<string> {
   return new Set(operations.flatMap(({ responses }) => [...responses.values()].flatMap(({ codes }) => [...codes])))

@@ -24,11 +24,18 @@ export function createPlacedCheck(
   compile: (extent: 'all' | 'first') => Validate,
 ): PlacedCheck {
   let [isValid, findAll]: (Validate | undefined)[] = []
+  /** Equal bodies are often one object. */
+  const valid = new WeakSet<object>()
   const places = new Map<string, string>()
   return (value, long = false) => {
+    const object = typeof value === 'object' && value !== null ? value : undefined
+    if (object !== undefined && valid.has(object)) return NONE
     // Nearly all values are valid, and this shows it in half the time.
     isValid ??= compile('first')
-    if (isValid(value)) return NONE
+    if (isValid(value)) {
+      if (object !== undefined) valid.add(object)
+      return NONE
+    }
     if (!long) {
       findAll ??= compile('all')
       findAll(value)

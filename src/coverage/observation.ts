@@ -2,8 +2,7 @@ import type { Operation } from '../contract/api.ts'
 import type { DomainGroup } from '../domain/account.ts'
 import type { Allowance } from '../domain/quotas.ts'
 import type { Query } from '../http/target.ts'
-import type { KeyEvidence } from '../journal/entry.ts'
-import type { NewEntry } from '../journal/journal.ts'
+import type { KeyEvidence, NewEntry } from '../journal/entry.ts'
 
 /** The facts about an answered request. */
 export interface Observation {
@@ -29,10 +28,9 @@ export interface Observation {
 
 /** The observation for the coverage from an exchange that was answered with `status`. */
 export function observationOf(
-  { operation, code, problems, injected, body: sent, allowance, at, keyEvidence, group }: NewEntry,
+  { code, problems, injected, body: sent, allowance, at, keyEvidence }: NewEntry,
   status: number,
-  query: Observation['query'],
-  body: unknown,
+  { operation, query, body, group }: Pick<Observation, 'operation' | 'query' | 'body' | 'group'>,
 ): Observation {
   const [problem] = problems
   // biome-ignore format: one line for each part of the exchange

@@ -1,9 +1,9 @@
+import type { OrderedMap } from 'immutable'
 import type { ClockSetting } from './clock.ts'
-import type { FormerPin, PolicyTags, RecordPin } from './dmarc.ts'
+import type { PolicyTags, RecordPin } from './dmarc.ts'
 import type { Fault, FaultRule } from './faults.ts'
 import type { Fixture, Story } from './fixture.ts'
 import type { ApiKey } from './keys.ts'
-import type { PersistentMap } from './persistent-map.ts'
 import type { ProfileName } from './profile.ts'
 
 /** The properties of a domain apart from its monitoring. By default, they follow from the seed and the name. */
@@ -30,8 +30,6 @@ export interface MonitoredDomain extends DomainNature {
   pin?: RecordPin
   /** When they were fixed, in milliseconds on the account's clock. Absent if they are fixed from the beginning. */
   pinnedAt?: number
-  /** The fields that were fixed before, the oldest first. They may be dropped after `LIMITS.formerPins` changes. */
-  formerPins?: readonly FormerPin[]
   /** The first refresh day with a record, if the account began before the domain was added. */
   shownFrom?: number
 }
@@ -63,7 +61,10 @@ export interface AccountOrigin {
   story?: Story
 }
 
-/** The whole state that behaviour reads and changes. It is visible to no other account. */
+/**
+ * The whole state that behaviour reads and changes; visible to no other account. It is a value: a change makes a new
+ * state, and the old one stays as it was. Maps are in the order of insertion.
+ */
 export interface AccountState {
   id: string
   plan: string
@@ -72,12 +73,10 @@ export interface AccountState {
   createdAt: number
   clock: ClockSetting
   keys: readonly ApiKey[]
-  domains: PersistentMap<string, MonitoredDomain>
-  /** The natures of removed domains that cannot be derived again, by name. Absent if there are none. */
-  formerDomains?: PersistentMap<string, DomainNature>
-  groups: PersistentMap<string, DomainGroup>
+  domains: OrderedMap<string, MonitoredDomain>
+  groups: OrderedMap<string, DomainGroup>
   /** Compared form of a name → id of the group with that name. */
-  groupNames: PersistentMap<string, string>
+  groupNames: OrderedMap<string, string>
   /** The number of groups ever created. Ids are derived from it, so no id is used twice. */
   groupsCreated: number
   /** The number of keys ever created. Secrets are derived from it. */
@@ -86,21 +85,4 @@ export interface AccountState {
   faults: readonly Fault[]
   /** The number of faults ever created. Ids are derived from it. */
   faultsCreated: number
-}
-
-/** Declares that this state is kept for long, see `PersistentMap.keep`. It shares its maps with later states. */
-export function keepAccount({ domains, formerDomains, groups, groupNames }: AccountState): void {
-  for (const map of [domains, formerDomains, groups, groupNames]) map?.keep()
-}
-
-/** The same account in separate maps, as work that can pause. An old state does not change, see `PersistentMap`. */
-export function* replicateAccount(state: AccountState): Generator<undefined, AccountState, undefined> {
-  const { domains, formerDomains, groups, groupNames } = state
-  return {
-    ...state,
-    domains: yield* domains.replicate(),
-    ...(formerDomains && { formerDomains: yield* formerDomains.replicate() }),
-    groups: yield* groups.replicate(),
-    groupNames: yield* groupNames.replicate(),
-  }
 }

@@ -52,14 +52,6 @@ export interface RecordRules {
 /** The fields of a record with a fixed value. The other fields follow from these, or from the figures. */
 export type RecordPin = Partial<PolicyTags> & { dmarc?: number; dkim?: number; spf?: number; count?: number }
 
-/** The fixed values of a record in a time that is over. Instants are in milliseconds on the account's clock. */
-export interface FormerPin {
-  pin: RecordPin
-  /** Absent if they were there from the beginning. */
-  from?: number
-  until: number
-}
-
 const DAY = 86_400_000
 /** In milliseconds: the background processing of an added domain. Its figures begin with the first refresh after it. */
 const PROCESSING_TIME = 60_000

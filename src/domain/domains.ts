@@ -1,6 +1,5 @@
 import type { AccountState, DomainGroup, MonitoredDomain } from './account.ts'
 import { accept, type Decision, type Problem, refusalOf } from './errors.ts'
-import { rememberNatures } from './former-domains.ts'
 import type { Settings } from './settings.ts'
 
 /** The domains of a successful request, in its order. */
@@ -9,9 +8,9 @@ export interface ChangedDomains {
 }
 
 /**
- * Monitors all of `names` (canonical, in the request's order) from `now` on, or none of them. `traits` gives a domain further properties. A domain that was removed before gets its
- * former nature back. Like all decisions, it reads a setting only where the setting makes a difference: the judgement
- * of another service asks which settings an answer rests on.
+ * Monitors all of `names` (canonical, in the request's order) from `now` on, or none of them. `traits` gives a domain
+ * further properties. Like all decisions, it reads a setting only where the setting makes a difference: the judgement of
+ * another service asks which settings an answer rests on.
  * Source: POST /domains, "Duplicate entries are rejected."
  */
 export function addDomains(
@@ -32,9 +31,9 @@ export function addDomains(
   if (refusal) return refusal
   const added = domains.map((name): [string, MonitoredDomain] => [
     name,
-    { name, addedAt: now, features: [], ...state.formerDomains?.get(name), ...traits(name) },
+    { name, addedAt: now, features: [], ...traits(name) },
   ])
-  return accept(added.length === 0 ? state : { ...state, domains: state.domains.with(added) }, { domains })
+  return accept(added.length === 0 ? state : { ...state, domains: state.domains.merge(added) }, { domains })
 }
 
 /**
@@ -74,8 +73,8 @@ export function deleteDomains(
     group.id,
     { ...group, domains: group.domains.filter((member) => !removed.has(member)) },
   ])
-  const groups = shrunk.length === 0 ? state.groups : state.groups.with(shrunk)
-  const next = { ...state, ...rememberNatures(state, removed), domains: state.domains.without(removed), groups }
+  const groups = state.groups.merge(shrunk)
+  const next = { ...state, domains: state.domains.deleteAll(removed), groups }
   return accept(next, { domains })
 }
 

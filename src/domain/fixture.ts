@@ -16,14 +16,6 @@ export interface FixtureDomain extends FixtureNature {
   added_at?: string
   record?: RecordPin
   record_since?: string
-  former_records?: readonly FixtureFormerRecord[]
-}
-
-/** Fields of a record that were fixed for some time. `from` and `until` are moments. */
-export interface FixtureFormerRecord {
-  record: RecordPin
-  from?: string
-  until: string
 }
 
 /** A key of a fixture, with its secret or its hash. Without either, no client can use it. */
@@ -132,8 +124,6 @@ export interface Fixture {
   clock?: { now: string; frozen?: boolean }
   keys?: readonly FixtureKey[]
   domains?: readonly (string | FixtureDomain)[]
-  /** Removed domains. A domain has these properties when it is added again. */
-  former_domains?: readonly FixtureNature[]
   groups?: readonly FixtureGroup[]
   /** The number of groups ever created, so that no id is used twice. */
   groups_created?: number

@@ -73,8 +73,8 @@ export function createGroup(
   return accept(
     {
       ...state,
-      groups: input.id === undefined ? groups.add(id, group) : groups.set(id, group),
-      groupNames: state.groupNames.add(compared, id),
+      groups: groups.set(id, group),
+      groupNames: state.groupNames.set(compared, id),
       groupsCreated,
     },
     group,
@@ -185,7 +185,7 @@ function withoutMembers(groups: AccountState['groups'], domains: readonly string
     const left = group.domains.filter((member) => !leaving.has(member))
     return left.length === group.domains.length ? [] : [[group.id, { ...group, domains: left }]]
   })
-  return groups.with(shrunk)
+  return groups.merge(shrunk)
 }
 
 /** The problems of new members. `others` are those of other groups. A member that is named twice counts once. */

@@ -36,16 +36,14 @@ export const LIMITS = {
   /** The longest value for which the coverage shows a request. */
   sample: 100_000,
 
+  domains: 50_000,
+  groups: 5_000,
   keys: 1_000,
   /** Derived keys that are compared with an account's keys, the newest first. Any client can compute derived keys. */
   derivedKeys: 100_000,
   faults: 500,
   snapshots: 100,
   features: 50,
-  /** Natures of removed domains: as many as the domains of a large fixture. */
-  formerDomains: 50_000,
-  /** Earlier fixed values of a domain, so that records of past days stay as they were. */
-  formerPins: 30,
   scenes: 50,
   /** Calls of a scene. */
   calls: 20,

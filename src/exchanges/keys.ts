@@ -2,8 +2,8 @@ import { readJson } from '../ground/json.ts'
 import { memoize } from '../ground/memo.ts'
 import { splitAuthorization } from '../http/authorization.ts'
 import { HIDDEN } from '../journal/redaction/key-shapes.ts'
-import { findCredentials, hideSecrets, type Redact, redactField } from '../journal/redaction/redaction.ts'
-import { SecretIndex, SHORT } from '../journal/redaction/secret-index.ts'
+import { findCredentials, hideSecrets, isCredential, type Redact, redactField } from '../journal/redaction/redaction.ts'
+import { Secrets, SHORT } from '../journal/redaction/secrets.ts'
 import type { Credentials, SeenBody, SeenHeaders } from './exchange.ts'
 
 /** The header fields of a message as they were sent: a name can occur more than once. */
@@ -34,7 +34,7 @@ export class Keys {
   readonly #names = new Map<string, string>()
   /** The names of keys that a recording already replaced by names. */
   readonly #aliases = new Map<string, string>()
-  readonly #index = new SecretIndex()
+  readonly #known = new Secrets()
   /** Hides the keys alone. It is made anew when a key gets a name. Exchanges repeat most of their header fields. */
   #redactKeys: Redact | undefined
 
@@ -44,7 +44,7 @@ export class Keys {
     const name = this.#nameIn(this.#names, key)
     if (isNew && name !== undefined) {
       this.#redactKeys = undefined
-      if (isTelling(key)) this.#index.add(key)
+      if (isTelling(key)) this.#known.add(key)
     }
     return name
   }
@@ -82,22 +82,30 @@ export class Keys {
    */
   redactorFor({ target, fields }: { target: string; fields: HeaderFields }): Redact {
     const sent: string[] = []
-    for (const [name, value] of fields) sent.push(name, /^set-cookie$/i.test(name) ? withoutAttributes(value) : value)
+    for (const [name, value] of fields) {
+      const { lowered, holdsSecret } = factsOf(name)
+      if (holdsSecret) sent.push(name, lowered === 'set-cookie' ? withoutAttributes(value) : value)
+    }
     const carried = findCredentials(sent, target).filter((word) => isTelling(word) && !this.#names.has(word))
     if (carried.length === 0) {
-      this.#redactKeys ??= memoize((text) => this.#hide(text, []), REMEMBERED)
+      this.#redactKeys ??= this.#rememberTexts()
       return this.#redactKeys
     }
-    const own = [new SecretIndex(carried)]
-    return (text) => this.#hide(text, own)
+    const own = [new Secrets(carried)]
+    return (text, end) => this.#hide(text, own, end)
   }
 
-  #hide(text: string, own: readonly SecretIndex[]): string {
+  #rememberTexts(): Redact {
+    const remembered = memoize((text) => this.#hide(text, []), REMEMBERED)
+    return (text, end) => (end === undefined ? remembered(text) : this.#hide(text, [], end))
+  }
+
+  #hide(text: string, own: readonly Secrets[], end?: number): string {
     const labelOf = (found: string) => {
       const name = this.#names.get(found)
       return name === undefined ? HIDDEN : `[${name}]`
     }
-    return hideSecrets(text, [this.#index, ...own], labelOf)
+    return hideSecrets(text, [this.#known, ...own], labelOf, end)
   }
 }
 
@@ -106,13 +114,20 @@ function withoutAttributes(cookie: string): string {
   return /^[^;]*/.exec(cookie)?.[0] ?? ''
 }
 
+/** What the name of a field tells. Messages have few names. */
+const factsOf = memoize(
+  (name) => ({ lowered: name.toLowerCase(), holdsSecret: isCredential(name), isLeftOut: LEFT_OUT.test(name) }),
+  REMEMBERED,
+)
+
 /** The header fields of a message as the judgement sees them. */
 export function readFields(fields: HeaderFields, redact: Redact): SeenHeaders {
   const headers: Record<string, string> = Object.create(null)
   for (const [name, value] of fields) {
-    if (LEFT_OUT.test(name)) continue
-    const key = redact(name.toLowerCase())
-    const shown = redactField(name, value, redact)
+    const { lowered, holdsSecret, isLeftOut } = factsOf(name)
+    if (isLeftOut) continue
+    const key = redact(lowered)
+    const shown = holdsSecret ? redactField(name, value, redact) : redact(value)
     headers[key] = headers[key] === undefined ? shown : `${headers[key]}, ${shown}`
   }
   return headers

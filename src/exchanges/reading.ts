@@ -3,8 +3,8 @@ import type { ShownData } from '../behaviour/shown-data.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { isObject, readJson, valueAt } from '../ground/json.ts'
+import { memoize } from '../ground/memo.ts'
 import { isDeeperThan } from '../ground/nesting.ts'
-import { runAtOnce } from '../ground/work.ts'
 import { createRouter, type Route } from '../http/router.ts'
 import { splitTarget } from '../http/target.ts'
 import type { Exchange, SeenBody, SeenResponse } from './exchange.ts'
@@ -62,10 +62,16 @@ export function createReader(contract: Contract): (exchange: Exchange) => ReadEx
 export function readOutcome(method: string, { body }: SeenResponse): EnvelopeOutcome {
   if (method === 'HEAD') return { kind: 'unreadable', reason: 'A response to HEAD has no body.' }
   if (!body.isKnown) return { kind: 'unreadable', reason: body.reason }
-  const text = body.bytes.toString()
+  return readEnvelope(body.bytes.toString())
+}
+
+/** Clients ask again and again for what has not changed, so many bodies are read once. */
+const readEnvelope = memoize(readText, { limit: 200, longest: 10_000 })
+
+function readText(text: string): EnvelopeOutcome {
   const envelope = readJson(text)
   if (envelope === undefined) return { kind: 'unreadable', reason: 'The body of the response is not JSON.' }
-  if (runAtOnce(isDeeperThan(DEEPEST_RESPONSE, envelope))) {
+  if (isDeeperThan(DEEPEST_RESPONSE, envelope)) {
     return { kind: 'unreadable', reason: `The body of the response is nested more than ${DEEPEST_RESPONSE} times.` }
   }
   const { success, data, error } = isObject(envelope) ? envelope : {}

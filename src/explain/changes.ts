@@ -1,11 +1,10 @@
 import { answerUnder } from '../behaviour/counterfactual.ts'
 import { changesAccount, type ServiceContract } from '../behaviour/operation.ts'
+import { operationOf } from '../contract/api.ts'
 import type { AccountState, DomainGroup, MonitoredDomain } from '../domain/account.ts'
 import type { FixtureDomain } from '../domain/fixture.ts'
-import type { KeyChange, PersistentMap } from '../domain/persistent-map.ts'
-import type { Work } from '../ground/work.ts'
-import { isBodyUnknown } from '../journal/description.ts'
-import type { Entry } from '../journal/entry.ts'
+import { diffMaps, type KeyChange } from '../domain/map-changes.ts'
+import { type Entry, isBodyUnknown, PAST } from '../journal/entry.ts'
 import { type Redact, redactWithin } from '../journal/redaction/redaction.ts'
 import { askedAgain } from './decisive-settings.ts'
 
@@ -26,8 +25,8 @@ export interface ChangesReport {
 
 /** The changes of a request to its account. */
 export interface StateChanges {
-  domains: readonly KeyChange<string, MonitoredDomain>[]
-  groups: readonly KeyChange<string, DomainGroup>[]
+  domains: readonly KeyChange<MonitoredDomain>[]
+  groups: readonly KeyChange<DomainGroup>[]
 }
 
 /** The changes of a request, or the reason in one sentence why they are unknown. */
@@ -46,8 +45,9 @@ const FAILED = 'The stand-in itself failed, so it is not known what the request 
  * The changes of a request as far as its entry tells them without a copy of a state; `undefined` if the states have to
  * be compared, or the request has to be repeated.
  */
-export function knownChanges(entry: Entry): FoundChanges | undefined {
-  const { operation, failure, decided, status, code, injected } = entry
+export function knownChanges(entry: Entry, contract: Pick<ServiceContract, 'operations'>): FoundChanges | undefined {
+  const operation = operationOf(contract, entry.operation)
+  const { failure, decided, status, code, injected } = entry
   if (operation === undefined || !changesAccount(operation)) return NO_CHANGES
   if (failure !== undefined) return { ok: false, why: FAILED }
   const isAccepted =
@@ -59,27 +59,22 @@ export function knownChanges(entry: Entry): FoundChanges | undefined {
 
 /**
  * The changes between the two states that the journal keeps of a request: the state of the decision, and the state
- * after it. They contain no changes of other requests. Returns `undefined` if the journal does not keep the states, or
- * if they have separate maps.
+ * after it. They contain no changes of other requests. Returns `undefined` if the journal does not keep the states.
  */
-function keptChanges({ before, after }: Entry): StateChanges | undefined {
-  if (before === undefined) return undefined
-  const { account } = before
-  if (after === undefined) return { domains: [], groups: [] }
-  const domains = after.domains.changesSince(account.domains)
-  const groups = after.groups.changesSince(account.groups)
-  return domains && groups && { domains, groups: groups.filter(isRealChange) }
+function keptChanges({ [PAST]: past }: Entry): StateChanges | undefined {
+  if (past === undefined) return undefined
+  return past.after === undefined ? { domains: [], groups: [] } : compareAccounts(past.account, past.after)
 }
 
 /** A request may set a group to its present value. */
-function isRealChange([, before, after]: KeyChange<string, DomainGroup>): boolean {
+function isRealChange([, before, after]: KeyChange<DomainGroup>): boolean {
   if (before === undefined || after === undefined || before.name !== after.name) return true
   const [former, present] = [before.domains, after.domains]
   return former.length !== present.length || former.some((member, index) => member !== present[index])
 }
 
 /**
- * The changes of a request if only the state before it is kept. `before` is that state in unshared maps. The request is
+ * The changes of a request if only the state before it is kept. The request is
  * decided again, which is pure: the same request to the same state at the same instant has the same outcome.
  */
 export function repeatChanges(entry: Entry, before: AccountState | undefined, contract: ServiceContract): FoundChanges {
@@ -95,41 +90,24 @@ export function repeatChanges(entry: Entry, before: AccountState | undefined, co
   return { ok: true, changes: compareAccounts(before, state) }
 }
 
-/** The changes from one state to another. The states share nothing or can be read without a copy. */
+/** The changes from one state to another. */
 export function compareAccounts(before: AccountState, after: AccountState): StateChanges {
-  const groups = after.groups.changesSince(before.groups) ?? compareMaps(before.groups, after.groups)
   return {
-    domains: after.domains.changesSince(before.domains) ?? compareMaps(before.domains, after.domains),
-    groups: groups.filter(isRealChange),
+    domains: diffMaps(before.domains, after.domains),
+    groups: diffMaps(before.groups, after.groups).filter(isRealChange),
   }
-}
-
-function compareMaps<Part>(
-  before: PersistentMap<string, Part>,
-  after: PersistentMap<string, Part>,
-): KeyChange<string, Part>[] {
-  const changes: KeyChange<string, Part>[] = []
-  for (const [key, part] of before.entries()) {
-    const other = after.get(key)
-    if (other !== part) changes.push([key, part, other])
-  }
-  for (const [key, part] of after.entries()) if (!before.has(key)) changes.push([key, undefined, part])
-  return changes
 }
 
 /** The changes in a form for a person: domains first, then groups, each kind in the order of the changes. */
-export function* describeChanges(
+export function describeChanges(
   found: FoundChanges,
   writeDomain: (domain: MonitoredDomain) => FixtureDomain,
   redact: Redact,
-): Work<ChangesReport> {
+): ChangesReport {
   if (!found.ok) return { changes: null, changes_count: null, changes_note: found.why }
   const { domains, groups } = found.changes
   const listed = domains.slice(0, LISTED_CHANGES).map(([, before, after]) => describeDomain(before, after, writeDomain))
-  for (const [, before, after] of groups.slice(0, LISTED_CHANGES - listed.length)) {
-    listed.push(describeGroup(before, after))
-    yield
-  }
+  for (const [, ...group] of groups.slice(0, LISTED_CHANGES - listed.length)) listed.push(describeGroup(...group))
   return {
     changes: redactWithin(listed, redact),
     changes_count: domains.length + groups.length,

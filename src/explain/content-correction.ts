@@ -8,7 +8,6 @@ import type { Problem } from '../domain/errors.ts'
 import type { Settings } from '../domain/settings.ts'
 import { nearestName } from '../ground/edit-distance.ts'
 import type { Json } from '../ground/json.ts'
-import type { Work } from '../ground/work.ts'
 import { tooLarge } from '../http/body.ts'
 import { firstValues, type Parameters } from '../http/target.ts'
 import { correctBody } from './body-correction.ts'
@@ -38,11 +37,11 @@ interface RequestDraft {
 const PASSES = 24
 
 /** The query and the body, with as much as possible of the sent ones; `undefined` if they cannot be corrected. */
-export function* correctContent(
+export function correctContent(
   sent: RequestDraft,
   account: AccountState,
   contract: ServiceContract,
-): Work<AcceptedContent | undefined> {
+): AcceptedContent | undefined {
   const { operation, parameters: given, rest } = sent
   const rehearsal = new Rehearsal(contract, account, undefined, { spares: true })
   const recovered = bodyIn(sent, contract.settings)
@@ -55,12 +54,10 @@ export function* correctContent(
   for (let pass = 0; pass < PASSES; pass++) {
     const { body } = draft
     const problems = findProblems({ operation, query, body }, rehearsal)
-    yield
     if (problems.length === 0) {
       return { rehearsal, parameters, body, changes: [...recovered.changes, ...changes, ...draft.changes] }
     }
     if (!correctBody(draft, problems, { operation, query, rehearsal })) return undefined
-    yield
   }
   return undefined
 }
@@ -89,15 +86,15 @@ function findProblems(request: ConformingRequest, { contract, state, now }: Rehe
  * The query and the body of an example, without any sent content. @throws Error if the example is refused, which is a
  * bug.
  */
-export function* exampleContent(
+export function exampleContent(
   operation: Operation,
   account: AccountState,
   contract: ServiceContract,
-): Work<AcceptedContent> {
+): AcceptedContent {
   const headers = { 'content-type': 'application/json' }
   const empty = operation.readsBody ? Buffer.from('{}') : undefined
   const sent = { operation, parameters: [], rest: undefined, headers, body: empty }
-  const example = yield* correctContent(sent, account, contract)
+  const example = correctContent(sent, account, contract)
   if (example === undefined) throw new Error(`${operation.id} refuses the example of a request.`)
   return { ...example, changes: ['The request is an example, because too little of what was sent could be kept.'] }
 }

@@ -5,7 +5,6 @@ import type { Contract } from '../contract/contract.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { Problem } from '../domain/errors.ts'
 import { includesApiAccess } from '../domain/plans.ts'
-import type { Work } from '../ground/work.ts'
 import { writeQuery } from '../http/target.ts'
 import { correctContent, exampleContent } from './content-correction.ts'
 import { type CorrectedRoute, correctRoute } from './route-correction.ts'
@@ -33,20 +32,19 @@ export interface Correction {
 /**
  * The accepted request that is nearest to one that the service refused for `problems`. `account` is the present
  * account. The function changes nothing. The judge has checked the correction. @throws Error if even an example is
- * refused. It is work that can pause.
+ * refused.
  */
-export function* correctRequest(
+export function correctRequest(
   request: RefusedRequest,
   problems: readonly Problem<string>[],
   account: AccountState,
   contract: ServiceContract,
-): Work<Correction> {
+): Correction {
   const admission = admit(request, problems, account, contract)
   const { method, target, body: sent } = request
   const route = correctRoute(method, target, sent !== undefined && sent.length > 0, contract)
   const { rehearsal, parameters, body, changes } =
-    (yield* correctContent({ ...request, ...route }, account, contract)) ??
-    (yield* exampleContent(route.operation, account, contract))
+    correctContent({ ...request, ...route }, account, contract) ?? exampleContent(route.operation, account, contract)
   const { plane, path } = { plane: 'service' as const, path: route.operation.path + writeQuery(parameters) }
   const all = [...admission.changes, ...route.changes, ...changes]
   const steps = rehearsal.steps.map((step) => (step.plane === 'service' ? { ...step, key: 'valid' as const } : step))

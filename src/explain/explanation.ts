@@ -1,32 +1,23 @@
+import { OrderedMap } from 'immutable'
 import type { ServiceContract } from '../behaviour/operation.ts'
 import type { OperationId } from '../behaviour/operations/operations.ts'
 import type { PlannedRequest } from '../behaviour/planned-request.ts'
-import { type Operation, pointerOf } from '../contract/api.ts'
+import { type Operation, operationOf, pointerOf } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { Open } from '../contract/names.ts'
 import { isRefusedBy } from '../contract/rules.ts'
 import { bodyText, type ServerUrls, writeCurl } from '../coverage/curl.ts'
 import { RuleEvidence } from '../coverage/evidence.ts'
 import { observationOf } from '../coverage/observation.ts'
-import { type AccountState, type MonitoredDomain, replicateAccount } from '../domain/account.ts'
+import type { AccountState, MonitoredDomain } from '../domain/account.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 import type { Fixture, FixtureDomain } from '../domain/fixture.ts'
-import { PersistentMap } from '../domain/persistent-map.ts'
 import { readJson, valueAt } from '../ground/json.ts'
-import type { Work } from '../ground/work.ts'
-import { bytesOf, textOf } from '../http/content.ts'
 import { queryOf, readQuery } from '../http/target.ts'
 import { isUnbidden } from '../http/unbidden.ts'
-import {
-  describeEntry,
-  describeQuota,
-  isUnread,
-  type ProblemReport,
-  type RequestReport,
-} from '../journal/description.ts'
-import { type Entry, fieldOf } from '../journal/entry.ts'
-import { type Redact, redactWithin, withoutBrackets } from '../journal/redaction/redaction.ts'
-import { StoreError } from '../store/store-error.ts'
+import { describeEntry, describeQuota, type ProblemReport, type RequestReport } from '../journal/description.ts'
+import { bytesOf, type Entry, fieldOf, isUnread, textOf } from '../journal/entry.ts'
+import { type Redact, withoutBrackets } from '../journal/redaction/redaction.ts'
 import { type ChangesReport, describeChanges, type FoundChanges } from './changes.ts'
 import { correctRequest, type RefusedRequest } from './correction.ts'
 import { describeCredentials } from './credentials.ts'
@@ -71,7 +62,7 @@ export interface ExplanationReport extends ChangesReport, ReproductionReport {
 
 /** The account as a request found it, and its changes by the request. */
 export interface KnownPast {
-  /** The account just before the request, in unshared maps; absent if it is not kept or not needed. */
+  /** The account just before the request; absent if it is not kept or not needed. */
   state: AccountState | undefined
   changes: FoundChanges
 }
@@ -81,6 +72,7 @@ export interface ExplanationSource {
   account: AccountState
   contract: ServiceContract
   urls: ServerUrls
+  /** Hides the secrets of the server in what the state of the account says. The entry has no secrets. */
   redact: Redact
   /** A key of the account that is not secret, if it has one. */
   publicKey: string | undefined
@@ -90,22 +82,21 @@ export interface ExplanationSource {
   writeDomain(domain: MonitoredDomain): FixtureDomain
 }
 
-/** Work that can pause. Later states of the account may be made in a pause, so its maps are only read from a copy. */
-export function* explainEntry(entry: Entry, source: ExplanationSource): Work<ExplanationReport> {
+/** Finds all causes of the response to a request. */
+export function explainEntry(entry: Entry, source: ExplanationSource): ExplanationReport {
   const { account, contract, urls, redact, publicKey, past, writeState, writeDomain } = source
-  const problems = entry.problems.map((each) => describeReceived(each, entry.body, contract.catalogue, redact))
+  const problems = entry.problems.map((each) => describeReceived(each, entry.body, contract.catalogue))
   const isNoJson = entry.problems.some(({ code }) => code === 'invalid_json')
-  const position = isNoJson ? findJsonPosition(entry.body, redact) : undefined
-  yield
-  const assumptions = yield* assumptionsBehind(entry, source)
+  const position = isNoJson ? findJsonPosition(entry.body) : undefined
+  const assumptions = assumptionsBehind(entry, source)
   const refused = entry.code !== undefined && entry.code !== 'internal_error' && !entry.injected && !isOfBrowser(entry)
   // A fault may have hidden from the client the error in its request.
   const correctable = refused || entry.violatesContract
-  const described = describeEntry(entry, contract.catalogue, redact)
+  const described = describeEntry(entry, contract.catalogue)
   return {
     request_id: entry.requestId,
     account: entry.account ?? null,
-    operation: entry.operation?.id ?? null,
+    operation: entry.operation ?? null,
     status: entry.status ?? null,
     code: entry.code ?? null,
     summary: summarise(entry, problems, position, source),
@@ -118,32 +109,25 @@ export function* explainEntry(entry: Entry, source: ExplanationSource): Work<Exp
     quota: describeQuota(entry.allowance),
     clock: described.at,
     fault: described.fault,
-    failure: entry.failure === undefined ? null : redact(String((entry.failure as Error)?.stack ?? entry.failure)),
-    correction: correctable ? yield* correct(entry, source) : null,
-    ...(yield* describeChanges(past.changes, writeDomain, redact)),
-    ...(yield* reproduce(
-      entry,
-      { state: past.state, present: account, contract, redact, writeState },
-      urls,
-      publicKey,
-    )),
+    failure: entry.failure ?? null,
+    correction: correctable ? correct(entry, source) : null,
+    ...describeChanges(past.changes, writeDomain, redact),
+    ...reproduce(entry, { state: past.state, present: account, contract, redact, writeState }, urls, publicKey),
     page: pageAddress(entry.requestId, entry.account, urls) ?? null,
     exchange: { ...described, problems },
   }
 }
 
-function* correct(
+function correct(
   entry: Entry,
-  { account, contract, urls, redact, publicKey }: ExplanationSource,
-): Work<ExplanationReport['correction']> {
-  // The correction is tried on a copy.
-  const copy = yield* replicateAccount(account)
-  const correction = yield* correctRequest(received(entry), problemsOf(entry, account), copy, contract)
-  const before = correction.before.map((each) => withoutSecrets(each, redact))
-  const request = withoutSecrets(correction.request, redact)
+  { account, contract, urls, publicKey }: ExplanationSource,
+): ExplanationReport['correction'] {
+  const correction = correctRequest(received(entry), problemsOf(entry, account), account, contract)
+  const before = correction.before.map(forUrl)
+  const request = forUrl(correction.request)
   const { method, path, body } = request
   return {
-    changes: correction.changes.map(redact),
+    changes: [...correction.changes],
     before: before.map((each) => writeCurl(each, urls, publicKey)),
     curl: writeCurl(request, urls, publicKey),
     request: { method, path: contract.basePath + path, body: bodyText(body) ?? null },
@@ -157,18 +141,9 @@ function problemsOf(entry: Entry, { keys }: AccountState): Entry['problems'] {
   return foreignHostOf(entry) === undefined || isValid ? entry.problems : [...entry.problems, { code: 'unauthorized' }]
 }
 
-/**
- * A request of a correction, without keys that the client put in a wrong place. A request to the control plane contains
- * only the ids of the account and its keys.
- */
-function withoutSecrets(request: PlannedRequest, redact: Redact): PlannedRequest {
-  const { body, plane } = request
-  if (plane === 'admin') return request
-  return {
-    ...request,
-    path: withoutBrackets(redact(request.path)),
-    ...(body !== undefined && { body: redactWithin(body, redact) }),
-  }
+/** What stands for a secret must not be a pattern of curl. */
+function forUrl(request: PlannedRequest): PlannedRequest {
+  return { ...request, path: withoutBrackets(request.path) }
 }
 
 /** The request from the journal. If a long body was cut, the correction uses its beginning. */
@@ -186,31 +161,32 @@ function summarise(
   entry: Entry,
   problems: readonly { message: string }[],
   position: JsonPosition | undefined,
-  { contract, urls, redact }: ExplanationSource,
+  { contract, urls }: ExplanationSource,
 ): string {
   const { injected, status, code, operation, failure, decided } = entry
-  if (injected) return summariseInjected(entry)
+  if (injected) return summariseInjected(entry, contract)
   if (failure !== undefined) {
-    const reason = failure instanceof StoreError ? ` ${failure.message}.` : ''
-    return `The stand-in itself failed, so the response says nothing about the request.${reason}`
+    const [, reason] = /^StoreError: (.*)/.exec(failure) ?? []
+    const why = reason === undefined ? '' : ` ${reason}.`
+    return `The stand-in itself failed, so the response says nothing about the request.${why}`
   }
   if (status === undefined) {
     const [problem] = problems
     if (decided === undefined && problem !== undefined)
       return `The connection was closed without a response: ${problem.message}`
     if (decided === undefined) return 'The client left before its request was complete, so no response was sent.'
-    return `${describeDecision(entry)} The client left before the response was sent.`
+    return `${describeDecision(entry, contract)} The client left before the response was sent.`
   }
   if (code === undefined && operation === undefined)
     return 'A browser asked what pages of another origin may send. That needs no key and costs no quota.'
-  if (code === undefined) return `${operation?.id} succeeded.`
+  if (code === undefined) return `${operation} succeeded.`
   if (isOfBrowser(entry))
     return 'A browser asks for this file by itself. The service has none, and the verdict does not count the request.'
   const [first, ...others] = problems
   const more = others.length === 0 ? '' : others.length === 1 ? ' One more problem' : ` ${others.length} more problems`
   const then = more === '' ? '' : `${more} would remain after this one.`
   const host = foreignHostOf(entry)
-  if (host !== undefined) return `Refused with ${code}: ${describeForeignHost(redact(host), urls.baseUrl)}`
+  if (host !== undefined) return `Refused with ${code}: ${describeForeignHost(host, urls.baseUrl)}`
   const detail = code === 'unauthorized' ? describeCredentials(entry, contract.settings) : position?.says
   return `Refused with ${code}: ${first?.message ?? ''}${detail === undefined ? '' : ` ${detail}`}${then}`
 }
@@ -222,7 +198,7 @@ function isOfBrowser({ problems, method, path, headers }: Entry): boolean {
   )
 }
 
-function summariseInjected(entry: Entry): string {
+function summariseInjected(entry: Entry, contract: Contract): string {
   const { injection, decided, status } = entry
   const effect = injection?.effect ?? `The response ${status ?? ''} replaced that of the service.`
   if (injection?.source === 'prefer')
@@ -232,20 +208,21 @@ function summariseInjected(entry: Entry): string {
   const rule = `the fault rule ${injection?.id ?? ''}`
   if (decided === undefined)
     return `The service did nothing, because ${rule} acted before the request was read. ${effect}`
-  return `${describeDecision(entry)} Then ${rule} ${status === undefined ? 'dropped' : 'changed'} the response. ${effect}`
+  return `${describeDecision(entry, contract)} Then ${rule} ${status === undefined ? 'dropped' : 'changed'} the response. ${effect}`
 }
 
 /** The decision of the service, even if the client got another response or none. */
-function describeDecision({ decided, operation }: Entry): string {
-  const what = operation?.id ?? 'The request'
+function describeDecision({ decided, operation }: Entry, contract: Contract): string {
+  const what = operation ?? 'The request'
   if (decided?.code !== undefined) return `${what} was refused with ${decided.code}.`
-  const changes = operation !== undefined && operation.method !== 'GET'
-  return changes ? `${what} succeeded, and what it changed stays changed.` : `${what} succeeded.`
+  const { method = 'GET' } = operationOf(contract, operation) ?? {}
+  return method !== 'GET' ? `${what} succeeded, and what it changed stays changed.` : `${what} succeeded.`
 }
 
 /** The rules that demand the refusal of the request, or that its success shows. */
 function rulesBehind(entry: Entry, contract: Contract): { id: string; says: string }[] {
-  const { operation, code, problems, injected, status } = entry
+  const { code, problems, injected, status } = entry
+  const operation = operationOf(contract, entry.operation)
   if (injected || operation === undefined || status === undefined) return []
   const evidence = evidenceOf(entry, operation, status, contract)
   const behind = operation.rules.filter((rule) => {
@@ -259,16 +236,17 @@ function rulesBehind(entry: Entry, contract: Contract): { id: string; says: stri
 function evidenceOf(entry: Entry, operation: Operation, status: number, contract: Contract): RuleEvidence {
   const query = readQuery(queryOf(entry.target))
   const body = operation.readsBody && entry.body !== undefined ? readJson(textOf(entry.body)) : undefined
-  return new RuleEvidence(observationOf(entry, status, query, body), contract, 0)
+  return new RuleEvidence(observationOf(entry, status, { operation, query, body, group: entry.group }), contract, 0)
 }
 
 /**
  * The assumptions behind the response: those at its code in the catalogue, or at the responses of the operation, and
  * those about the settings on which it rests.
  */
-function* assumptionsBehind(entry: Entry, source: ExplanationSource): Work<ExplanationReport['assumptions']> {
-  const { operation, code, problems, injected, status } = entry
+function assumptionsBehind(entry: Entry, source: ExplanationSource): ExplanationReport['assumptions'] {
+  const { code, problems, injected, status } = entry
   const { contract } = source
+  const operation = operationOf(contract, entry.operation)
   const { document } = contract
   if (injected || status === undefined) return []
   // The catalogue may answer with another code than the one that has the reason.
@@ -280,7 +258,7 @@ function* assumptionsBehind(entry: Entry, source: ExplanationSource): Work<Expla
     reason !== undefined && valueAt(document.source, `${refusal}/reasons/${reason}/status`) !== undefined
   const ofSuccess = place === undefined ? [] : [place]
   const holders = code === undefined ? ofSuccess : [reasonHasStatus ? `${refusal}/reasons/${reason}` : refusal]
-  const settings = yield* decisiveSettings(entry, yield* statesFor(entry, source), contract)
+  const settings = decisiveSettings(entry, statesFor(entry, source), contract)
   holders.push(...settings.map((name) => `/x-settings/${name}`))
   return document.extensions
     .filter(({ key, holder }) => key === 'x-assumption' && holders.includes(holder))
@@ -289,13 +267,12 @@ function* assumptionsBehind(entry: Entry, source: ExplanationSource): Work<Expla
 }
 
 /** States of the account that the answer may have come from: what is kept of it, and an account with nothing in it. */
-function* statesFor(entry: Entry, { account, contract, past }: ExplanationSource): Work<AccountState[]> {
-  const { formerDomains: _, ...rest } = account
-  const none = PersistentMap.of<never, never>()
-  const empty = { ...rest, domains: none, groups: none, groupNames: none }
+function statesFor(entry: Entry, { account, contract, past }: ExplanationSource): AccountState[] {
+  const none = OrderedMap<never, never>()
+  const empty = { ...account, domains: none, groups: none, groupNames: none }
   // What the contract always forbids does not depend on the account.
   if (entry.violatesContract) return [empty]
-  const state = past.state ?? (yield* replicateAccount(account))
-  const { part } = yield* partFor(entry, state, contract)
+  const state = past.state ?? account
+  const { part } = partFor(entry, state, contract)
   return [part, state, empty]
 }

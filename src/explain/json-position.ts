@@ -1,9 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import { printable, shorten } from '../ground/show.ts'
 import { BYTE_ORDER_MARK } from '../http/charset.ts'
-import { bytesOf, type Content, isCut, textOf } from '../http/content.ts'
-import { isUnread } from '../journal/description.ts'
-import type { Redact } from '../journal/redaction/redaction.ts'
+import { bytesOf, isUnread, type RecordedBody, textOf } from '../journal/entry.ts'
+import { HIDDEN } from '../journal/redaction/key-shapes.ts'
 import { type JsonBreak, repeatedName, tokensOf } from './json-tokens.ts'
 
 /** Where a body is no JSON that the service reads. The control plane's document describes every field. */
@@ -31,15 +30,14 @@ const LINE_END = /\r\n|\n|\r/
 const THERE = 40
 
 /** The place at which a body that is refused as invalid JSON breaks; `undefined` if the kept part of it has none. */
-export function findJsonPosition(body: Content | undefined, redact: Redact): JsonPosition | undefined {
+export function findJsonPosition(body: RecordedBody | undefined): JsonPosition | undefined {
   if (body === undefined || body.size === 0 || isUnread(body)) return undefined
   const text = textOf(body)
   const found = wrongEncoding(body, text) ?? wrongSyntax(text)
   // The text may only seem to end, because the rest is not kept.
-  if (found === undefined || (isCut(body) && found.end >= text.length - 1)) return undefined
+  if (found === undefined || (body.isCut && found.end >= text.length - 1)) return undefined
   const { start, end, wrong } = found
-  // A part of a secret may not be recognised.
-  const isOpen = redact(text) === text
+  const isOpen = !text.includes(HIDDEN)
   const lines = text.slice(0, start).split(LINE_END)
   const line = lines.at(-1) ?? ''
   const before = isOpen ? sliceWhole(line, Math.max(0, line.length - BESIDE), line.length) : ''
@@ -62,7 +60,7 @@ function splitsPair(text: string, place: number): boolean {
   return /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(Math.max(0, place - 1), place + 1))
 }
 
-function wrongEncoding(body: Content, text: string): BrokenPlace | undefined {
+function wrongEncoding(body: RecordedBody, text: string): BrokenPlace | undefined {
   const bytes = bytesOf(body)
   const start = bytes.subarray(0, 2)
   const isMarked = ['fffe', 'feff'].includes(start.toString('hex'))

@@ -2,9 +2,8 @@ import type { Catalogue } from '../contract/catalogue.ts'
 import { HIDDEN_VALUE } from '../contract/problems.ts'
 import type { Problem } from '../domain/errors.ts'
 import { stepsOf, writeJson } from '../ground/json.ts'
-import { type Content, isCut, textOf } from '../http/content.ts'
 import { describeProblem, type ProblemReport, shortenReceived } from '../journal/description.ts'
-import type { Redact } from '../journal/redaction/redaction.ts'
+import { type RecordedBody, textOf } from '../journal/entry.ts'
 import { sourceAt } from './json-tokens.ts'
 
 /** In bytes, the largest body that is searched for the values of its problems. */
@@ -16,18 +15,15 @@ const SEARCHED = 65_536
  */
 export function describeReceived(
   problem: Problem<string>,
-  body: Content | undefined,
+  body: RecordedBody | undefined,
   catalogue: Catalogue,
-  redact: Redact,
 ): ProblemReport {
-  const report = describeProblem(problem, catalogue, redact)
+  const report = describeProblem(problem, catalogue)
   const { field, value } = problem
-  if (value === undefined || value === HIDDEN_VALUE || body === undefined || body.size > SEARCHED || isCut(body))
+  if (value === undefined || value === HIDDEN_VALUE || body === undefined || body.size > SEARCHED || body.isCut)
     return report
   if (field !== '' && field?.startsWith('/') !== true) return report
   const source = sourceAt(textOf(body), stepsOf(field))
-  // A secret may be spelt with escapes, which hide it.
-  const checked = writeJson(value)
-  if (source === undefined || checked === undefined || redact(checked) !== checked) return report
-  return { ...report, received: shortenReceived(source, redact) }
+  if (source === undefined || writeJson(value) === undefined) return report
+  return { ...report, received: shortenReceived(source) }
 }

@@ -1,5 +1,4 @@
 import { composeCurl, type ServerUrls } from '../coverage/curl.ts'
-import type { Work } from '../ground/work.ts'
 import type { Entry } from '../journal/entry.ts'
 import { writePytest } from './pytest-file.ts'
 import { type Scenario, type ScenarioSource, scenarioOf } from './scenario.ts'
@@ -12,20 +11,18 @@ export interface ReproductionReport {
 }
 
 /** `publicKey` is a key of the account that is not secret, if it has one. */
-export function* reproduce(
+export function reproduce(
   entry: Entry,
   source: ScenarioSource,
   urls: ServerUrls,
   publicKey: string | undefined,
-): Work<ReproductionReport> {
-  const found = yield* scenarioOf(entry, source)
+): ReproductionReport {
+  const found = scenarioOf(entry, source)
   if (!found.ok) return { reproduction: null, reproduction_note: found.why }
   const { scenario } = found
   const { remarks } = scenario
   const curl = writeReceived(scenario, urls, scenario.hasDisabledKey ? undefined : publicKey)
-  yield
   const vitest = writeVitest(scenario)
-  yield
   return {
     reproduction: { curl, vitest, pytest: writePytest(scenario, urls) },
     reproduction_note: remarks.length === 0 ? null : remarks.join(' '),

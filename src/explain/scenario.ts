@@ -1,16 +1,13 @@
-import { isUtf8 } from 'node:buffer'
 import type { ServiceContract } from '../behaviour/operation.ts'
 import { shownBy } from '../behaviour/operations/operations.ts'
+import { operationOf } from '../contract/api.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import { isObject, readJson, valueAt } from '../ground/json.ts'
 import { isDeeperThan } from '../ground/nesting.ts'
-import { runAtOnce, type Work } from '../ground/work.ts'
-import { bytesOf, isCut, textOf } from '../http/content.ts'
 import { splitTarget } from '../http/target.ts'
-import { isBodyUnknown, isUnread } from '../journal/description.ts'
-import { type Entry, fieldOf } from '../journal/entry.ts'
+import { bytesOf, type Entry, fieldOf, isBodyUnknown, isUnread, type RecordedBody, textOf } from '../journal/entry.ts'
 import { HIDDEN } from '../journal/redaction/key-shapes.ts'
-import { type Redact, redactField, redactQuery, redactWithin, withoutBrackets } from '../journal/redaction/redaction.ts'
+import { type Redact, redactWithin, withoutBrackets } from '../journal/redaction/redaction.ts'
 import { type SetUp, type SetUpSource, setUpFor } from './set-up.ts'
 
 /** A body that is sent: JSON whose text is the same when it is written again, another text, or other bytes. */
@@ -74,10 +71,10 @@ const DEEPEST = 20
 const DRIP = 200
 
 /** The scenario of a request, or the reason in one sentence why there is none. */
-export function* scenarioOf(
+export function scenarioOf(
   entry: Entry,
   source: ScenarioSource,
-): Work<{ ok: true; scenario: Scenario } | { ok: false; why: string }> {
+): { ok: true; scenario: Scenario } | { ok: false; why: string } {
   const { account, body, failure, status, injected, target } = entry
   const no = (why: string) => ({ ok: false as const, why })
   if (account === undefined && !isForAnyAccount(entry))
@@ -88,7 +85,7 @@ export function* scenarioOf(
   if (isRefusedByField || isKeyUnread)
     return no('The request was refused because of the form of a header field, which the code would not repeat.')
   const isUnknown = hasUnreadBody(entry)
-  if (body !== undefined && isCut(body) && (!isUnknown || entry.problems[0]?.reason === 'bytes')) {
+  if (body?.isCut === true && (!isUnknown || entry.problems[0]?.reason === 'bytes')) {
     return no('The journal keeps only the beginning of the body, so the request cannot be sent again.')
   }
   if (failure !== undefined) return no('The stand-in itself failed, which the same request does not bring about again.')
@@ -97,9 +94,9 @@ export function* scenarioOf(
   const { path } = splitTarget(target)
   if (!path.startsWith('/')) return no('The target of the request is no path.')
   const { contract, redact } = source
-  const { account: setUp, isExact, missing } = yield* setUpFor(entry, source)
-  const rule = ruleOf(entry, redact)
-  const request = requestOf(entry, contract, redact)
+  const { account: setUp, isExact, missing } = setUpFor(entry, source)
+  const rule = ruleOf(entry)
+  const request = requestOf(entry, contract)
   // One check of the whole set-up is much faster than a check of each of its up to a thousand names.
   const wholeSetUp = JSON.stringify(setUp)
   const isHiddenInSetUp = redact(wholeSetUp) !== wholeSetUp
@@ -111,15 +108,15 @@ export function* scenarioOf(
     isHiddenInSetUp ? 'A secret in the account is hidden.' : undefined,
     isDelayed(entry) ? 'The delay of the fault is left out.' : undefined,
   ].filter((each) => each !== undefined)
-  const expected = expectationOf(entry, isExact && !isHiddenInSetUp, redact)
+  const expected = expectationOf(entry, isExact && !isHiddenInSetUp)
   return {
     ok: true,
     scenario: {
-      title: titleOf(entry, redact),
+      title: titleOf(entry),
       remarks,
       setUp: isHiddenInSetUp ? redactWithin(setUp, redact) : setUp,
       hasDisabledKey: entry.keyEvidence.disabled,
-      usedUp: usedUpBy(entry),
+      usedUp: usedUpBy(entry, contract),
       rule,
       request,
       expected,
@@ -132,41 +129,41 @@ function isForAnyAccount({ operation, problems: [problem] }: Entry): boolean {
   return operation === undefined && problem?.code === 'not_found' && ['path', 'method'].includes(problem.reason ?? '')
 }
 
-function titleOf({ operation, method, path, status, code }: Entry, redact: Redact): string {
-  const what = operation?.id ?? `${redact(method)} ${redact(path)}`
-  const answer = `answers ${status}${code === undefined ? '' : ` ${redact(code)}`}`
+function titleOf({ operation, method, path, status, code }: Entry): string {
+  const what = operation ?? `${method} ${path}`
+  const answer = `answers ${status}${code === undefined ? '' : ` ${code}`}`
   return `${what} ${status === undefined ? 'gets no answer' : answer}`
 }
 
-function usedUpBy({ operation, problems, code, injected }: Entry): string | undefined {
+function usedUpBy({ operation, problems, code, injected }: Entry, contract: ServiceContract): string | undefined {
   const isLimited = code === 'rate_limited' && problems[0]?.code === 'rate_limited' && !injected
-  return isLimited ? operation?.path.slice(1) : undefined
+  return isLimited ? operationOf(contract, operation)?.path.slice(1) : undefined
 }
 
-function requestOf(entry: Entry, { basePath }: ServiceContract, redact: Redact): Scenario['request'] {
+function requestOf(entry: Entry, { basePath }: ServiceContract): Scenario['request'] {
   const { method, target, headers } = entry
   const { path, query } = splitTarget(target)
   const isBelowBase = path === basePath || path.startsWith(`${basePath}/`)
-  const local = redact(isBelowBase ? path.slice(basePath.length) : path)
-  const whole = withoutBrackets(query === undefined ? local : `${local}?${redactQuery(query, redact)}`)
+  const local = isBelowBase ? path.slice(basePath.length) : path
+  const whole = withoutBrackets(query === undefined ? local : `${local}?${query}`)
   const fields = DECISIVE.flatMap((name) => {
     const value = fieldOf(headers, name)
-    return value === undefined ? [] : [[name, redactField(name, value, redact)] as const]
+    return value === undefined ? [] : [[name, value] as const]
   })
   return {
-    method: redact(method),
+    method,
     // A client that is stricter than the service would refuse other characters.
     path: whole.replaceAll(/[^\x21-\x7e]/g, (character) => `%${character.charCodeAt(0).toString(16).padStart(2, '0')}`),
     isBelowBase,
     headers: Object.fromEntries(fields),
-    body: sentBody(entry, redact),
+    body: sentBody(entry),
   }
 }
 
 /** The body that is sent again. For a body that was not read, only its presence matters. */
-function sentBody(entry: Entry, redact: Redact): SentBody | undefined {
+function sentBody(entry: Entry): SentBody | undefined {
   const { method, body } = entry
-  if (!hasUnreadBody(entry)) return body === undefined || body.size === 0 ? undefined : bodyOf(bytesOf(body), redact)
+  if (!hasUnreadBody(entry)) return body === undefined || body.size === 0 ? undefined : bodyOf(body)
   const isSafe = method === 'GET' || method === 'HEAD'
   return isSafe ? undefined : SUBSTITUTE
 }
@@ -175,13 +172,12 @@ function hasUnreadBody(entry: Entry): boolean {
   return isBodyUnknown(entry) && (entry.body === undefined || isUnread(entry.body))
 }
 
-function bodyOf(bytes: Buffer, redact: Redact): SentBody {
-  // A secret may be among bytes that are no text. In base64, it would go unnoticed.
-  if (!isUtf8(bytes)) return { kind: 'bytes', bytes: Buffer.from(redact(bytes.toString('latin1')), 'latin1') }
-  const text = redact(bytes.toString())
+function bodyOf(body: RecordedBody): SentBody {
+  const { text } = body
+  if (text === undefined) return { kind: 'bytes', bytes: bytesOf(body) }
   const value = readJson(text)
   // JavaScript may write numbers, spaces and repeated names in another way.
-  const isSame = value !== undefined && !runAtOnce(isDeeperThan(DEEPEST, value)) && JSON.stringify(value) === text
+  const isSame = value !== undefined && !isDeeperThan(DEEPEST, value) && JSON.stringify(value) === text
   return isSame ? { kind: 'json', value, text } : { kind: 'text', text }
 }
 
@@ -192,49 +188,51 @@ function hasHidden(request: Scenario['request']): boolean {
 }
 
 /** The rule that acted, changed so that it acts on this request and at once. */
-function ruleOf({ injection, injected }: Entry, redact: Redact): FaultRule | undefined {
+function ruleOf({ injection, injected }: Entry): FaultRule | undefined {
   if (injection?.source !== 'rule' || !injected) return undefined
   const { description, skip, probability, expires_after, delay_ms, jitter_ms, match = {}, ...rest } = injection.rule
   const { key: _, ...matched } = match
-  return redactWithin(
-    {
-      ...(Object.keys(matched).length > 0 && { match: matched }),
-      ...rest,
-      ...(rest.connection === 'drip' && { delay_ms: DRIP }),
-      times: 1,
-    },
-    redact,
-  )
+  return {
+    ...(Object.keys(matched).length > 0 && { match: matched }),
+    ...rest,
+    ...(rest.connection === 'drip' && { delay_ms: DRIP }),
+    times: 1,
+  }
 }
 
 function isDelayed({ injection, injected }: Entry): boolean {
   return injected && injection?.source === 'rule' && (injection.rule.delay_ms ?? injection.rule.jitter_ms ?? 0) > 0
 }
 
-function expectationOf(entry: Entry, isExact: boolean, redact: Redact): Expectation {
+function expectationOf(entry: Entry, isExact: boolean): Expectation {
   const { status, injection, injected } = entry
   const connection = injected ? injection?.rule.connection : undefined
   if (status === undefined || (connection !== undefined && connection !== 'drip')) {
     return { kind: 'failure', isEndless: connection === 'hang' }
   }
-  return { kind: 'response', status, body: expectedBody(entry, isExact, redact) }
+  return { kind: 'response', status, body: expectedBody(entry, isExact) }
 }
 
-function expectedBody(entry: Entry, isExact: boolean, redact: Redact): ExpectedBody {
+function expectedBody(entry: Entry, isExact: boolean): ExpectedBody {
   const { method, operation, code, problems, responseBody, injected, injection } = entry
   if (method === 'HEAD' || responseBody === undefined || responseBody.size === 0) return { kind: 'any' }
   // The effect of a fault on a body depends on chance.
   if (injected && injection?.rule.corrupt !== undefined) return { kind: 'any' }
-  const text = isCut(responseBody) ? undefined : textOf(responseBody)
-  const value = text === undefined || redact(text) !== text ? undefined : readJson(text)
+  const isWhole = responseBody.isCut !== true && isOpen(textOf(responseBody))
+  const text = isWhole ? textOf(responseBody) : undefined
+  const value = text === undefined ? undefined : readJson(text)
   const answered = valueAt(value, '/error/code')
-  if (code !== undefined && redact(code) === code && (answered === undefined || answered === code)) {
+  if (code !== undefined && isOpen(code) && (answered === undefined || answered === code)) {
     const field = injected ? undefined : problems[0]?.field
-    return { kind: 'refusal', code, field: field === undefined || redact(field) !== field ? undefined : field }
+    return { kind: 'refusal', code, field: field !== undefined && isOpen(field) ? field : undefined }
   }
-  if (injected && injection?.source === 'rule' && text !== undefined && redact(text) === text)
-    return { kind: 'text', text }
+  if (injected && injection?.source === 'rule' && text !== undefined) return { kind: 'text', text }
   if (!isObject(value) || injected) return { kind: 'any' }
   if (!isExact) return { kind: 'success' }
-  return { kind: 'json', value, hasNewId: shownBy(operation?.id, value['data']).isNew === true }
+  return { kind: 'json', value, hasNewId: shownBy(operation, value['data']).isNew === true }
+}
+
+/** Whether no secret is hidden in a recorded text. */
+function isOpen(text: string): boolean {
+  return !text.includes(HIDDEN)
 }

@@ -1,15 +1,14 @@
+import { OrderedMap } from 'immutable'
 import type { ServiceContract } from '../behaviour/operation.ts'
+import { operationOf } from '../contract/api.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import { comparedName } from '../domain/groups.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
-import { PersistentMap } from '../domain/persistent-map.ts'
 import { isObject, readJson } from '../ground/json.ts'
 import { plural } from '../ground/plural.ts'
-import type { Work } from '../ground/work.ts'
-import { textOf } from '../http/content.ts'
 import { queryOf, readQuery } from '../http/target.ts'
-import type { Entry } from '../journal/entry.ts'
+import { type Entry, textOf } from '../journal/entry.ts'
 
 /** The set-up of an account in which a request has the same outcome. */
 export interface SetUp {
@@ -27,7 +26,7 @@ const WHOLE = 30
 const PART = 100
 
 export interface SetUpSource {
-  /** The account before the request, in unshared maps; absent if it is not kept. */
+  /** The account before the request; absent if it is not kept. */
   state: AccountState | undefined
   /** The present account. */
   present: AccountState
@@ -36,7 +35,7 @@ export interface SetUpSource {
 }
 
 /** The set-up for a request. */
-export function* setUpFor(entry: Entry, { state, present, contract, writeState }: SetUpSource): Work<SetUp> {
+export function setUpFor(entry: Entry, { state, present, contract, writeState }: SetUpSource): SetUp {
   const now = writeInstant(entry.at)
   const frozen = true as const
   // A request that the contract always forbids needs no state.
@@ -50,8 +49,8 @@ export function* setUpFor(entry: Entry, { state, present, contract, writeState }
     return { account: { fixture, plan, seed, now, frozen }, isExact: false, missing }
   }
   const { plan, seed, domains, groups } = state
-  const account = (part: AccountState) => ({ fixture: contentsOf(writeState(withFew(part))), plan, seed, now, frozen })
-  const { part, isExact } = yield* partFor(entry, state, contract)
+  const account = (part: AccountState) => ({ fixture: contentsOf(writeState(part)), plan, seed, now, frozen })
+  const { part, isExact } = partFor(entry, state, contract)
   if (part === state) return { account: account(state), isExact, missing: undefined }
   const missing =
     `The account had ${plural(domains.size, 'domain')} and ${plural(groups.size, 'group')}. ` +
@@ -59,16 +58,10 @@ export function* setUpFor(entry: Entry, { state, present, contract, writeState }
   return { account: account(part), isExact, missing }
 }
 
-/** The account without its removed domains if these are many. They matter only when they are added again. */
-function withFew({ formerDomains, ...rest }: AccountState): AccountState {
-  return formerDomains === undefined || formerDomains.size > WHOLE ? rest : { ...rest, formerDomains }
-}
-
 /** The contents of an account. The caller adds the rest of the fixture. */
-function contentsOf({ domains = [], former_domains, groups = [], groups_created }: Fixture): object {
+function contentsOf({ domains = [], groups = [], groups_created }: Fixture): object {
   return {
     ...(domains.length > 0 && { domains }),
-    ...(former_domains !== undefined && { former_domains }),
     ...(groups.length > 0 && { groups }),
     ...(groups_created !== undefined && groups_created > groups.length && { groups_created }),
   }
@@ -78,14 +71,15 @@ function contentsOf({ domains = [], former_domains, groups = [], groups_created 
  * The part of an account that the outcome of a request depends on: the domains and groups that the request names. It is
  * the whole account if that is small.
  */
-export function* partFor(
+export function partFor(
   entry: Entry,
   state: AccountState,
   contract: ServiceContract,
-): Work<{ part: AccountState; isExact: boolean }> {
+): { part: AccountState; isExact: boolean } {
   if (state.domains.size <= WHOLE && state.groups.size <= WHOLE) return { part: state, isExact: true }
   const { settings } = contract
-  const { operation, target, body } = entry
+  const { target, body } = entry
+  const operation = operationOf(contract, entry.operation)
   const sent = operation?.readsBody && body !== undefined ? readJson(textOf(body)) : undefined
   const named = namesIn(sent).map((name) => contract.canonicalHostname(name) ?? name)
   const id = readQuery(queryOf(target))['id']
@@ -102,13 +96,12 @@ export function* partFor(
   for (const group of state.groups.values()) {
     if (chosen.length === groups.length + WHOLE) break
     if (!groups.includes(group) && group.domains.some((member) => domains.has(member))) chosen.push(group)
-    yield
   }
   return {
     part: {
       ...state,
-      domains: PersistentMap.of([...state.domains.entries()].filter(([each]) => domains.has(each))),
-      groups: PersistentMap.of(
+      domains: OrderedMap([...state.domains.entries()].filter(([each]) => domains.has(each))),
+      groups: OrderedMap(
         chosen.map((group) => [group.id, { ...group, domains: group.domains.filter((each) => domains.has(each)) }]),
       ),
     },

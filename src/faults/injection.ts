@@ -37,6 +37,8 @@ export interface InjectionTarget {
   operation: Operation
   query: Query
   principal: Principal
+  /** That of its account. During a delay, another account may get the id. */
+  incarnation: number | undefined
   allowance: Allowance | undefined
 }
 

@@ -1,6 +1,5 @@
 import type { MonitoredDomain } from '../domain/account.ts'
-import { COUNT_PERIOD, firstReportingDay } from '../domain/dmarc.ts'
-import { pinSpans } from '../domain/pins.ts'
+import { COUNT_PERIOD, firstReportingDay, refreshDay } from '../domain/dmarc.ts'
 import { episodesOf, policySteps } from './character.ts'
 import { type Episode, type EpisodeKind, touches } from './episodes.ts'
 import { characterIn, type FigureRules, type Monitoring, sourceOf } from './figures.ts'
@@ -49,10 +48,7 @@ export function eventsOf(
   { settings }: FigureRules,
 ): FigureEvent[] {
   const source = sourceOf(account, domain, day, settings)
-  const events = pinSpans(domain, settings.refresh).map(({ pin, from, until }): FigureEvent => {
-    const values = Object.entries(pin).map(([field, value]) => `${field} ${value}`)
-    return { kind: 'fixed', from, until, description: `Fields of its record have fixed values: ${values.join(', ')}.` }
-  })
+  const events = pinEvents(domain, settings)
   // Without reports, there are no figures that could change.
   if (source !== undefined) {
     const episodes = episodesOf(characterIn(account.seed, domain), first, last)
@@ -62,6 +58,15 @@ export function eventsOf(
   return events
     .filter((each) => touches(each, first, last))
     .toSorted((one, other) => (one.from ?? 0) - (other.from ?? 0))
+}
+
+/** The fixed values of its record. */
+function pinEvents({ pin, pinnedAt }: MonitoredDomain, { refresh }: FigureRules['settings']): FigureEvent[] {
+  if (pin === undefined) return []
+  const from = pinnedAt === undefined ? undefined : refreshDay(pinnedAt, refresh)
+  const values = Object.entries(pin).map(([field, value]) => `${field} ${value}`)
+  const description = `Fields of its record have fixed values: ${values.join(', ')}.`
+  return [{ kind: 'fixed', from, until: undefined, description }]
 }
 
 /** The first refresh with figures, and the next days, on which the count grows because more days are counted. */

@@ -50,8 +50,3 @@ export function fraction(word: number): number {
 export function chanceOfFault(account: { seed: number; id: string }, rule: string, ordinal: number): Words {
   return wordsOf(`${account.seed} ${account.id} ${rule} ${ordinal}`)
 }
-
-/** The part of a fault rule's chance that does not depend on the ordinal. A script continues the computation. */
-export function beginChanceOfFault(account: { seed: number; id: string }, rule: string): Words {
-  return absorb(`${account.seed} ${account.id} ${rule} `)
-}

@@ -1,24 +1,8 @@
-import { totalmem } from 'node:os'
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 
 /** The heap size in bytes at which Node.js ends. */
 export function readHeapLimit(): number {
   return getHeapStatistics().heap_size_limit
-}
-
-/** The memory of the machine in bytes, or that of its container, which may be smaller. */
-export const readMachineMemory = once(() => {
-  const limit = process.constrainedMemory()
-  return limit > 0 ? Math.min(limit, totalmem()) : totalmem()
-})
-
-/** Asks the system only once, because it answers from files: a third of the time of a later start. */
-function once<Result>(ask: () => Result): () => Result {
-  let asked: { result: Result } | undefined
-  return () => {
-    asked ??= { result: ask() }
-    return asked.result
-  }
 }
 
 /**

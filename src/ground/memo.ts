@@ -8,10 +8,11 @@ export function memoize<Value>(
 ): (text: string) => Value {
   const results = new Map<string, Value>()
   return (text) => {
+    if (text.length > longest) return compute(text)
     const known = results.get(text)
     if (known !== undefined) return known
     const result = compute(text)
-    if (result === undefined || text.length > longest) return result
+    if (result === undefined) return result
     if (results.size >= limit) results.clear()
     results.set(text, result)
     return result

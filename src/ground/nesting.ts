@@ -1,9 +1,6 @@
-import { PAUSE, type Work } from './work.ts'
-
 /** Whether arrays and objects are nested more than `limit` levels. Not recursive, because the stack could overflow. */
-export function* isDeeperThan(limit: number, value: unknown): Work<boolean> {
+export function isDeeperThan(limit: number, value: unknown): boolean {
   let level: object[] = isNested(value) ? [value] : []
-  let steps = 0
   for (let depth = 0; level.length > 0; depth++) {
     if (depth === limit) return level.some((each) => Object.keys(each).length > 0)
     const next: object[] = []
@@ -14,7 +11,6 @@ export function* isDeeperThan(limit: number, value: unknown): Work<boolean> {
       for (let index = 0; index < (names ?? (each as unknown[])).length; index++) {
         const value = values[names?.[index] ?? index]
         if (isNested(value)) next.push(value)
-        if (++steps % PAUSE === 0) yield
       }
     }
     level = next

@@ -1,15 +1,16 @@
 import { clearTimeout, setTimeout } from './timers.ts'
+
 /** Callers that wait for something, each until its own time limit. */
 export class Waiters<Subject = void> {
-  readonly #waiting = new Map<(outcome: boolean | Promise<never>) => void, Subject>()
+  readonly #waiting = new Map<(isWoken: boolean) => void, Subject>()
 
-  /** Resolves to whether `wake` came within so many milliseconds. Rejects if `fail` came. */
+  /** Resolves to whether `wake` came within so many milliseconds. */
   wait(milliseconds: number, subject: Subject): Promise<boolean> {
     return new Promise((resolve) => {
-      const end = (outcome: boolean | Promise<never>) => {
+      const end = (isWoken: boolean) => {
         clearTimeout(timer)
         this.#waiting.delete(end)
-        resolve(outcome)
+        resolve(isWoken)
       }
       const timer = setTimeout(end, milliseconds, false)
       this.#waiting.set(end, subject)
@@ -19,9 +20,5 @@ export class Waiters<Subject = void> {
   /** Ends the wait of all callers whose subject is due. */
   wake(isDue: (subject: Subject) => boolean = () => true): void {
     for (const [end, subject] of [...this.#waiting]) if (isDue(subject)) end(true)
-  }
-
-  fail(error: unknown): void {
-    for (const end of [...this.#waiting.keys()]) end(Promise.reject(error))
   }
 }

@@ -15,7 +15,17 @@ export function countAnonymousIds(seed: number, format: AnonymousIdFormat): Anon
   return (kind) => requestIdOf(sourceOf(seed, kind), ++ordinals[kind], format)
 }
 
-/** Coordinates the use of ordinals among several servers. */
+/** How many ordinals are reserved at a time. Half of them must last until the next block arrives. */
+const BLOCK = 1_000
+
+/** Ordinals that are reserved for this server alone. */
+interface Block {
+  /** The ordinal before the next one, and the last one. */
+  at: number
+  end: number
+}
+
+/** How several servers divide the ordinals among themselves. */
 export interface Reservations {
   /** Reserves `count` ordinals for this server alone; resolves to the first of them. */
   reserve(kind: AnonymousKind, count: number): Promise<number>
@@ -23,63 +33,47 @@ export interface Reservations {
   readonly instance: string
 }
 
-/** How many ordinals are reserved at a time. Half of them must last until the next block arrives. */
-const BLOCK = 1_000
-
-/** The reservations of a server for one kind. */
-interface Blocks {
-  /** The ordinal before the next one, and the last one of the block in use. */
-  at: number
-  end: number
-  /** The first ordinal of the block that comes next. */
-  next: number | undefined
-  asked: Promise<void> | undefined
-  /** How many ids were given without a block. */
-  without: number
-}
-
 /**
  * The ids of one of several servers. It reserves ordinals in blocks, ahead of their use, so that no request waits for
  * one. A single server gives the same ids as one with accounts of its own. If no block arrives in time, the source of
- * the ids contains the name of the server. Such ids are unique too, but differ in the next run.
+ * the ids contains the name of the server. Such ids are unique too, but differ in the next run. `renew` begins with new
+ * blocks, because the store was emptied.
  */
 export async function shareAnonymousIds(
   seed: number,
   format: AnonymousIdFormat,
   { reserve, instance }: Reservations,
 ): Promise<{ nextId: AnonymousIds; renew(): Promise<void> }> {
-  const blocks = new Map<AnonymousKind, Blocks>()
+  const blocks = { unauthenticated: [] as Block[], malformed: [] as Block[] }
+  const asked = new Map<AnonymousKind, Promise<void>>()
+  let without = 0
   await renew()
   return { nextId, renew }
 
-  /** Discards the reservations, which are invalid because the store was emptied. */
   async function renew(): Promise<void> {
-    for (const kind of ANONYMOUS_KINDS) {
-      const without = blocks.get(kind)?.without ?? 0
-      const block: Blocks = { at: 0, end: 0, next: undefined, asked: undefined, without }
-      blocks.set(kind, block)
-      block.asked = prepare(kind, block)
-    }
-    await Promise.all(ANONYMOUS_KINDS.map((kind) => blocks.get(kind)?.asked))
+    for (const kind of ANONYMOUS_KINDS) blocks[kind] = []
+    await Promise.all(ANONYMOUS_KINDS.map(ask))
   }
 
-  async function prepare(kind: AnonymousKind, block: Blocks): Promise<void> {
-    // After a failure, the next request tries again.
-    block.next = await reserve(kind, BLOCK).catch(() => undefined)
-    block.asked = undefined
+  /** Asks for one more block. After a failure, the next request asks again. */
+  async function ask(kind: AnonymousKind): Promise<void> {
+    const add = (first: number) => void blocks[kind].push({ at: first - 1, end: first - 1 + BLOCK })
+    if (!asked.has(kind))
+      asked.set(
+        kind,
+        reserve(kind, BLOCK).then(add, () => {}),
+      )
+    await asked.get(kind)
+    asked.delete(kind)
   }
 
   function nextId(kind: AnonymousKind): string {
-    const block = blocks.get(kind) as Blocks
-    if (block.at === block.end && block.next !== undefined) {
-      block.at = block.next - 1
-      block.end = block.at + BLOCK
-      block.next = undefined
-    }
-    if (block.end - block.at <= BLOCK / 2 && block.next === undefined) block.asked ??= prepare(kind, block)
+    const [block, next] = blocks[kind]
+    if (next === undefined && (block === undefined || block.end - block.at <= BLOCK / 2)) void ask(kind)
     const source = sourceOf(seed, kind)
-    if (block.at === block.end) return requestIdOf(`${source}\n${instance}`, ++block.without, format)
-    return requestIdOf(source, ++block.at, format)
+    if (block === undefined) return requestIdOf(`${source}\n${instance}`, ++without, format)
+    if (++block.at === block.end) blocks[kind].shift()
+    return requestIdOf(source, block.at, format)
   }
 }
 

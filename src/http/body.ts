@@ -2,7 +2,6 @@ import type { Operation } from '../contract/api.ts'
 import { type Problem, type Refusal, refuse } from '../domain/errors.ts'
 import type { Settings } from '../domain/settings.ts'
 import { type Awaitable, whenReady } from '../ground/awaitable.ts'
-import { Turns } from '../ground/turns.ts'
 import type { Arrival } from './arrival.ts'
 import { acceptsType, decodeBody } from './charset.ts'
 import type { Content } from './content.ts'
@@ -19,9 +18,6 @@ export interface MediaFields {
   'content-type'?: string | undefined
   'content-encoding'?: string | undefined
 }
-
-/** In bytes: a longer body is not parsed at once. Unless an overlay permits more, the service's own bodies are shorter. */
-const LONG = 2 << 20
 
 /** Reads bodies by the settings of an API. */
 export interface BodyReader {
@@ -69,9 +65,7 @@ export function createBodyReader(settings: BodySettings): BodyReader {
       const problem = findMediaProblem(headers, settings)
       if (problem !== undefined) return refuse(problem)
       return whenReady(receiveBody(request, bodyLimit), (bytes) => {
-        if (bytes === undefined) return refuse(tooLarge(bodyLimit))
-        const parse = bytes.length > LONG ? parseInTurns : parseBytes
-        return parse(bytes)
+        return bytes === undefined ? refuse(tooLarge(bodyLimit)) : parseBytes(bytes)
       })
     },
 
@@ -97,15 +91,6 @@ function findMediaProblem(
 
 function parseBytes(bytes: Buffer): ReadBody {
   const text = decodeBody(bytes)
-  return parseText(text, { held: text ?? bytes, size: bytes.length })
-}
-
-/** To decode a long body, and to parse it, takes long enough that other requests get their turn before both. */
-async function parseInTurns(bytes: Buffer): Promise<ReadBody> {
-  const turns = new Turns()
-  await turns.next()
-  const text = decodeBody(bytes)
-  await turns.next()
   return parseText(text, { held: text ?? bytes, size: bytes.length })
 }
 

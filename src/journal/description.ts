@@ -7,10 +7,8 @@ import { writeInstant } from '../domain/iso-8601.ts'
 import type { Allowance } from '../domain/quotas.ts'
 import { writeJson } from '../ground/json.ts'
 import { outline, shorten } from '../ground/show.ts'
-import { type Content, isCut, textOf } from '../http/content.ts'
 import { queryOf } from '../http/target.ts'
-import { type Entry, fieldOf } from './entry.ts'
-import { type Redact, redactField, redactQuery, redactWithin } from './redaction/redaction.ts'
+import { type Entry, isUnread, type RecordedBody, textOf } from './entry.ts'
 
 /** Characters of a received value that a problem shows. */
 const RECEIVED = 500
@@ -55,47 +53,41 @@ export interface RequestReport {
   response: MessageReport
 }
 
-export function describeEntry(entry: Entry, catalogue: Catalogue, redact: Redact): RequestReport {
-  const responseHeaders = entry.responseHeaders.map(String)
+export function describeEntry(entry: Entry, catalogue: Catalogue): RequestReport {
   return {
     ordinal: entry.ordinal,
     request_id: entry.requestId,
     account: entry.account ?? null,
     key: entry.key ?? null,
     at: writeInstant(entry.at),
-    method: redact(entry.method),
-    path: redact(entry.path),
-    query: redactQuery(queryOf(entry.target), redact),
-    operation: entry.operation?.id ?? null,
+    method: entry.method,
+    path: entry.path,
+    query: queryOf(entry.target),
+    operation: entry.operation ?? null,
     status: entry.status ?? null,
     code: entry.code ?? null,
     injected: entry.injected,
-    fault: describeInjection(entry.injection, redact),
-    problems: entry.problems.map((problem) => describeProblem(problem, catalogue, redact)),
+    fault: describeInjection(entry.injection),
+    problems: entry.problems.map((problem) => describeProblem(problem, catalogue)),
     violates_contract: entry.violatesContract,
-    violations: entry.violations.length === 0 ? [] : redactWithin([...entry.violations], redact),
+    violations: [...entry.violations],
     quota: describeQuota(entry.allowance),
     duration_ms: entry.duration,
-    request: describeMessage(entry.headers, entry.body, redact),
-    response: describeMessage(responseHeaders, entry.responseBody, redact),
+    request: describeMessage(entry.headers, entry.body),
+    response: describeMessage(entry.responseHeaders, entry.responseBody),
   }
 }
 
-export function describeProblem(problem: Problem<string>, catalogue: Catalogue, redact: Redact): ProblemReport {
-  const { field, value } = problem
+export function describeProblem(problem: Problem<string>, catalogue: Catalogue): ProblemReport {
+  const { field = null, value } = problem
   const { code, message } = catalogue.answer(problem)
-  const received = value === undefined ? undefined : shortenReceived(writeJson(value) ?? outline(value), redact)
-  return {
-    code,
-    field: field === undefined ? null : redact(field),
-    message: redact(message),
-    received: received ?? null,
-  }
+  const received = value === undefined ? null : shortenReceived(writeJson(value) ?? outline(value))
+  return { code, field, message, received }
 }
 
 /** The text of a received value in the form for a report. */
-export function shortenReceived(text: string, redact: Redact): string {
-  return shorten(redact(text), RECEIVED)
+export function shortenReceived(text: string): string {
+  return shorten(text, RECEIVED)
 }
 
 export function describeQuota(allowance: Allowance | undefined): RequestReport['quota'] {
@@ -104,46 +96,23 @@ export function describeQuota(allowance: Allowance | undefined): RequestReport['
   return { limit, remaining, resets_at: writeInstant(resetAt * 1000) }
 }
 
-function describeInjection(injection: Entry['injection'], redact: Redact): RequestReport['fault'] {
+function describeInjection(injection: Entry['injection']): RequestReport['fault'] {
   if (injection === undefined) return null
-  const { source, id = null, effect, rule } = injection
-  return { source, id, effect: effect === undefined ? null : redact(effect), rule: redactWithin(rule, redact) }
+  const { source, id = null, effect = null, rule } = injection
+  return { source, id, effect, rule }
 }
 
-function describeMessage(fields: readonly string[], body: Content | undefined, redact: Redact): MessageReport {
+function describeMessage(fields: Entry['responseHeaders'], body: RecordedBody | undefined): MessageReport {
   const headers: Record<string, string> = Object.create(null)
   for (let index = 0; index < fields.length; index += 2) {
-    const name = (fields[index] ?? '').toLowerCase()
-    const value = redactField(name, fields[index + 1] ?? '', redact)
-    const shown = redact(name)
-    headers[shown] = headers[shown] === undefined ? value : `${headers[shown]}, ${value}`
+    const name = String(fields[index]).toLowerCase()
+    const value = String(fields[index + 1] ?? '')
+    headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`
   }
-  const size = body?.size ?? 0
-  const truncated = body !== undefined && isCut(body)
   return {
     headers: { ...headers },
-    body: body === undefined || isUnread(body) ? null : readableBody(body, redact),
-    body_size: size,
-    truncated,
+    body: body === undefined || isUnread(body) ? null : textOf(body),
+    body_size: body?.size ?? 0,
+    truncated: body !== undefined && (body.isCut === true || (isUnread(body) && body.size > 0)),
   }
-}
-
-/** Whether only the size of a body is known. */
-export function isUnread({ held, size }: Content): boolean {
-  return held.length === 0 && size > 0
-}
-
-/**
- * Whether the journal lacks the body of a request, or a part of it: the service did not read it, or it is long. What is
- * unknown is equal to nothing.
- */
-export function isBodyUnknown({ body, headers }: Pick<Entry, 'body' | 'headers'>): boolean {
-  // Only a body that comes in chunks declares no size.
-  if (body === undefined) return fieldOf(headers, 'transfer-encoding') !== undefined
-  return isCut(body) || isUnread(body)
-}
-
-/** The ellipsis after a cut body tells `redact` that a secret may begin at its end. */
-export function readableBody(body: Content, redact: Redact): string {
-  return isCut(body) ? redact(`${textOf(body)}…`).slice(0, -1) : redact(textOf(body))
 }

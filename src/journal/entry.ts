@@ -1,39 +1,58 @@
 import type { Principal } from '../behaviour/gate.ts'
-import type { Operation } from '../contract/api.ts'
 import type { AccountState, DomainGroup } from '../domain/account.ts'
-import type { Counting } from '../domain/counting.ts'
+import type { Counters } from '../domain/counting.ts'
 import type { Problem } from '../domain/errors.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import { isInGrace } from '../domain/keys.ts'
-import type { Allowance, Hits } from '../domain/quotas.ts'
+import type { Allowance } from '../domain/quotas.ts'
 import type { Content } from '../http/content.ts'
-import type { Moment } from '../store/store.ts'
 
 /** The cause of a response that is not the service's own. */
 export interface InjectionRecord {
   source: 'rule' | 'prefer' | 'simulator'
   /** The id of the fault rule. */
-  id: string | undefined
+  id?: string | undefined
   rule: FaultRule
   /** The changes to the response, in sentences. */
-  effect: string | undefined
+  effect?: string | undefined
 }
 
 /** A response of the service that was not sent in this form. */
 export interface UnsentResponse {
   status: number
-  code: string | undefined
+  code?: string | undefined
 }
 
-/** One exchange: a request and its response. Texts about it are created on demand. */
+/**
+ * A body, or the beginning of one, without secrets. Both texts are absent if only its size is known. Bytes that are no
+ * UTF-8 are in base64.
+ */
+export interface RecordedBody {
+  text?: string
+  base64?: string
+  /** The size of the whole original body in bytes. */
+  size: number
+  /** Present if `text` or `base64` is only the beginning. */
+  isCut?: true
+}
+
+/** The name of the part of an entry that is no JSON and never leaves the process. */
+export const PAST = Symbol('past')
+
+/**
+ * One exchange: a request and its response. It is plain JSON without secrets: what `JSON.stringify` writes is safe to
+ * send, to store and to print, and means the same when it is read again.
+ */
 export interface Entry {
   /** The number of this exchange among all exchanges of all servers that share the store. */
   ordinal: number
   requestId: string
   /** The account whose key the request presents, also if it was refused before the key counted. */
-  account: string | undefined
+  account?: string | undefined
   /** Id of the key. */
-  key: string | undefined
+  key?: string | undefined
+  /** The hash of the secret in the field Authorization, which is hidden in `headers`. */
+  presented?: string | undefined
   /** The time of the request: milliseconds since the Unix epoch on the account's clock. */
   at: number
   method: string
@@ -42,62 +61,54 @@ export interface Entry {
   path: string
   /** Names and values alternate, as received. */
   headers: readonly string[]
-  body: Content | undefined
-  operation: Operation | undefined
-  allowance: Allowance | undefined
+  body?: RecordedBody | undefined
+  /** Id of the operation. */
+  operation?: string | undefined
+  allowance?: Allowance | undefined
   /** Absent if no response was sent. */
-  status: number | undefined
-  code: string | undefined
+  status?: number | undefined
+  code?: string | undefined
   /** The problems of the request, up to a limit. The first problem was answered. */
   problems: readonly Problem<string>[]
   /** Whether the contract always forbids the request, because of its path, method, parameters or body. */
   violatesContract: boolean
   /** The response of the service, if a fault replaced or prevented it. */
-  decided: UnsentResponse | undefined
+  decided?: UnsentResponse | undefined
   /** Names and values alternate, as sent. */
   responseHeaders: readonly (string | number)[]
-  responseBody: Content | undefined
+  responseBody?: RecordedBody | undefined
   /** The violations of the contract in the response. Of an exchange with a real service, what its judgement found. */
   violations: readonly { message: string; by?: 'client' | 'service' }[]
-  injection: InjectionRecord | undefined
+  injection?: InjectionRecord | undefined
   /** Whether the response, or its absence, does not show how the service behaves. */
   injected: boolean
   keyEvidence: KeyEvidence
-  /** The group in the query, as it was before the request. */
-  group: DomainGroup | undefined
-  /** The account as the request found it; absent if it has none, or if that is no longer kept. */
-  before: Past | undefined
-  /** The reference to the state that the request found, if the store keeps it. */
-  moment: Moment | undefined
-  /** The account that the store keeps because of the request; absent if it changed nothing or is not kept. */
-  after: AccountState | undefined
+  /** The group in the query, as it was before the request. Of a large group, only the members that matter. */
+  group?: DomainGroup | undefined
   /** In milliseconds of real time. */
   duration: number
-  /** Its approximate size in bytes. It is stored, because reading an old entry costs as much as making a new one. */
-  weight: number
-  /** The error that caused a response with status 500. */
-  failure: unknown
-  /** Whether its parts are made when they are first read. It shares none with its neighbours, and knows its weight. */
-  isLazy?: true
-  /** The ordinal that the shared store has given to it, which may differ a little. */
-  recorded?: number
+  /** The error that caused a response with status 500, with its stack. */
+  failure?: string | undefined
+  /** Names the state that the request found, if the store can recall it. */
+  moment?: { incarnation: number; version: number } | undefined
+  /** The counts before the request, in an entry from a store that several servers share. */
+  found?: Counters | undefined
+  /** Absent if the request has no account, in an exchange of another process, or if it is no longer kept. */
+  [PAST]?: Past | undefined
 }
 
-/**
- * The state that a request found: its account, and the counts before it. It costs no copy, because states and counters
- * share unchanged parts with later ones. An old version of a map makes a copy when it is read. So a caller that reads
- * all of it reads `replicateAccount` instead.
- */
-export interface Past extends Readonly<Counting> {
+/** What a request found in its account, and what it left there. */
+export interface Past {
   /** For a write, the state of the store's final decision. For other requests, the state at the gate. */
   account: AccountState
-  /** The bucket that the request was charged to; absent if it has no quota. */
-  bucket: string | undefined
-  /** The earlier hits of that bucket; absent if there were none. */
-  hits: Hits | undefined
-  /** The bytes that the account had replaced at that time, see `Ring`. */
-  mark: number
+  /** The counts before the request. */
+  counters: Counters
+  /** The account after the request; absent if the request changed nothing. */
+  after?: AccountState | undefined
 }
+
+/** An exchange before it is recorded. Its ordinal is 0 or absent, unless a shared store has given it one. */
+export type NewEntry = Omit<Entry, 'ordinal'> & { ordinal?: number }
 
 /** The known facts about the key of a request, if the gate looked at it. */
 export interface KeyEvidence {
@@ -109,17 +120,6 @@ export interface KeyEvidence {
 
 /** The evidence of a request without a key, with a key that belongs to no account, or with a key that did not count. */
 export const NO_KEY: KeyEvidence = { ordinal: 0, disabled: false, inGrace: false }
-
-/** What is the same for all exchanges that the gate of the service has not seen. */
-export const NOT_ADMITTED = {
-  allowance: undefined,
-  decided: undefined,
-  injection: undefined,
-  injected: false,
-  keyEvidence: NO_KEY,
-  ...{ group: undefined, before: undefined, moment: undefined, after: undefined },
-  failure: undefined,
-}
 
 /** The evidence about the key of a request. `gracePeriod` is in seconds. */
 export function keyEvidenceOf(principal: Principal | undefined, gracePeriod: number): KeyEvidence {
@@ -138,4 +138,37 @@ export function hasIdOfAccount({ keyEvidence }: Pick<Entry, 'keyEvidence'>): boo
 export function fieldOf(headers: readonly string[], name: string): string | undefined {
   const index = headers.findIndex((each, place) => place % 2 === 0 && each.toLowerCase() === name)
   return index < 0 ? undefined : headers[index + 1]
+}
+
+/** The text of a body, as far as it is kept. */
+export function textOf({ text, base64 = '' }: RecordedBody): string {
+  return text ?? Buffer.from(base64, 'base64').toString()
+}
+
+/** The bytes of a body, as far as they are kept. */
+export function bytesOf({ text, base64 }: RecordedBody): Buffer {
+  return text === undefined ? Buffer.from(base64 ?? '', 'base64') : Buffer.from(text)
+}
+
+/** A body in the form in which the service reads it. */
+export function contentOf(body: RecordedBody): Content {
+  const { text, size, isCut = false } = body
+  if (text !== undefined && !isCut) return { held: text, size }
+  // The replacements of secrets may be longer than the secrets, but the beginning must be shorter than the whole.
+  return { held: isCut ? bytesOf(body).subarray(0, size - 1) : bytesOf(body), size }
+}
+
+/** Whether only the size of a body is known. */
+export function isUnread({ text, base64 }: RecordedBody): boolean {
+  return text === undefined && base64 === undefined
+}
+
+/**
+ * Whether the journal lacks the body of a request, or a part of it: the service did not read it, or it is long. What is
+ * unknown is equal to nothing.
+ */
+export function isBodyUnknown({ body, headers }: Pick<Entry, 'body' | 'headers'>): boolean {
+  // Only a body that comes in chunks declares no size.
+  if (body === undefined) return fieldOf(headers, 'transfer-encoding') !== undefined
+  return body.isCut === true || isUnread(body)
 }

@@ -1,11 +1,7 @@
-import type { Problem } from '../domain/errors.ts'
-import { outline, shorten } from '../ground/show.ts'
-import { bytesOf, type Content } from '../http/content.ts'
-import type { Entry } from './entry.ts'
-import { type Redact, redactorFor } from './redaction/redaction.ts'
+import { findFirst } from '../ground/search.ts'
+import { type Entry, type NewEntry, PAST } from './entry.ts'
+import { RequestRedactions } from './redaction/request-redaction.ts'
 import { Secrets } from './redaction/secrets.ts'
-import { Ring } from './ring.ts'
-import { walk } from './walk.ts'
 
 export interface JournalLimits {
   /** The maximum number of entries for each account; with 0, none are kept. */
@@ -20,163 +16,79 @@ export interface JournalLimits {
 
 export const JOURNAL_LIMITS: JournalLimits = { entries: 1000, body: 10_240, problems: 100, total: 256 << 20 }
 
-/** Bytes of the memory that Node.js shares among small buffers. A part of a larger buffer keeps all of it in memory. */
-const SHARED = 8_192
-/** The part of the limit that is still used after the heaviest accounts have dropped entries. */
-const KEPT = 0.75
-/** The number of characters that are kept of a value from a body that is too long. */
-const VALUE = 500
+/** The part of the limit that is still used after the largest accounts have dropped entries. */
+const KEPT = 0.9
+/** In bytes, what an entry needs besides its texts, and a problem whose value is no text. */
+const ENTRY = 1_000
+const PROBLEM = 300
 
 /** The owner of the entries: an account, no account (`null`), or all of them (`undefined`). */
 export type Scope = string | null | undefined
 
-/** The entries of an account, or of none, that were dropped because of the total weight. */
-export interface Dropped {
-  account: string | undefined
-  /** The ordinal of the last of them, or a later one before the next entry. */
-  upto: number
+/** The entries of one account, or of none, in the order of their ordinals. */
+interface Queue {
+  entries: Entry[]
+  bytes: number
 }
-
-/** An exchange before it is recorded. */
-export type NewEntry = Omit<Entry, 'ordinal' | 'weight'>
 
 /** The newest exchanges of each account, within limits. */
 export class Journal {
   readonly limits: JournalLimits
-  /** The secrets that are hidden in descriptions of the entries. */
+  /** The secrets of the server, which no entry shows. */
   readonly secrets: Secrets
-  readonly #rings = new Map<string | undefined, Ring>()
+  /** Hides secrets in what is recorded. */
+  readonly redactions: RequestRedactions
+  readonly #queues = new Map<string | undefined, Queue>()
   readonly #listeners = new Set<(entry: Entry) => void>()
-  readonly #restartListeners = new Set<() => void>()
-  readonly #thinListeners = new Set<(dropped: Dropped) => void>()
-  /** A body that is sent repeatedly is cut only once. */
-  readonly #cut = new WeakMap<Content, Content>()
   #ordinal = 0
-  readonly #onForget: (() => void) | undefined
-  #weight = 0
-  #hasForgotten = false
+  #bytes = 0
+  #onForget: (() => void) | undefined
 
-  /** `onForget` is called the first time that entries are dropped because of their total weight. */
+  /** `onForget` is called the first time that entries are dropped because of their size. */
   constructor(limits: Partial<JournalLimits> = {}, onForget?: () => void, secrets = new Secrets()) {
     this.limits = { ...JOURNAL_LIMITS, ...limits }
     this.secrets = secrets
+    this.redactions = new RequestRedactions(secrets, this.limits.body)
     this.#onForget = onForget
   }
 
   /** The approximate bytes of all entries. */
-  get weight(): number {
-    return this.#weight
+  get bytes(): number {
+    return this.#bytes
   }
 
-  /** The number of exchanges since the start. */
+  /** The ordinal of the last recorded exchange. */
   get recorded(): number {
     return this.#ordinal
   }
 
-  /** The exchange itself becomes the entry, without a copy. For `outdated`, see `Ring`. */
-  record(exchange: NewEntry, outdated = 0): Entry {
+  /**
+   * Records an exchange under the next ordinal. An exchange that several processes share already has an ordinal, which is
+   * higher than all before. The object itself becomes the entry, without a copy. Of an exchange that is not new, those who
+   * listen know already.
+   */
+  record(exchange: NewEntry, isNew = true): Entry {
+    exchange.ordinal ||= this.#ordinal + 1
+    this.#ordinal = exchange.ordinal
     const entry = exchange as Entry
-    entry.ordinal = ++this.#ordinal
-    if (this.limits.entries > 0) this.#keep(entry, outdated)
-    for (const listener of this.#listeners) listener(entry)
+    if (this.limits.entries > 0) this.#keep(entry)
+    if (isNew) for (const listener of this.#listeners) listener(entry)
     return entry
   }
 
-  /**
-   * Records an exchange that several processes share. It already has an ordinal, which is higher than all before.
-   * `isNew` tells whether listeners are called.
-   */
-  adopt(entry: Entry, isNew: boolean): void {
-    this.#ordinal = Math.max(this.#ordinal, entry.ordinal)
-    if (this.limits.entries > 0) this.#keep(entry, 0)
-    if (isNew) for (const listener of this.#listeners) listener(entry)
-  }
-
-  /** Drops the entries of an account up to an ordinal. */
-  forget(account: string | undefined, ordinal: number): void {
-    const ring = this.#rings.get(account)
-    if (ring === undefined) return
-    const before = ring.weight
-    ring.forget(ordinal)
-    this.#weight += ring.weight - before
-    if (ring.size === 0) this.#rings.delete(account)
-  }
-
-  /** Drops all entries. */
-  forgetAll(): void {
-    this.#rings.clear()
-    this.#weight = 0
-  }
-
-  /** Drops everything. The next exchange may have any ordinal. */
-  restart(): void {
-    this.forgetAll()
-    this.#ordinal = 0
-    for (const listener of [...this.#restartListeners]) listener()
-  }
-
-  /** Calls `listener` after each restart. The returned function ends this. */
-  listenRestart(listener: () => void): () => void {
-    this.#restartListeners.add(listener)
-    return () => this.#restartListeners.delete(listener)
-  }
-
-  /** Calls `listener` when entries are dropped because of their total weight. */
-  listenThinned(listener: (dropped: Dropped) => void): void {
-    this.#thinListeners.add(listener)
-  }
-
-  /** Notes that the entries of an account may keep more older states in memory. For `outdated`, see `Ring`. */
-  noteOutdated(account: string, outdated: number): void {
-    const ring = this.#rings.get(account)
-    if (ring === undefined) return
-    const before = ring.weight
-    ring.noteOutdated(outdated)
-    this.#weight += ring.weight - before
-    if (this.#weight > this.limits.total) this.#thin(undefined)
-  }
-
-  /** The part of a body that is kept. It is copied if it alone would keep a larger buffer in memory. */
-  keepBody(body: Content): Content {
-    const { held, size } = body
-    if (size > this.limits.body) return this.#cutBody(body)
-    if (typeof held === 'string') return body
-    const alone = held.buffer.byteLength <= SHARED || held.buffer.byteLength <= 2 * size
-    return alone ? body : { held: Buffer.from(held), size }
-  }
-
-  /**
-   * The problems that are kept. Values from a body that is too long are shortened, because they would keep it in
-   * memory.
-   */
-  keepProblems(problems: readonly Problem<string>[], bodySize: number): readonly Problem<string>[] {
-    if (problems.length === 0) return problems
-    const kept = problems.length <= this.limits.problems ? problems : problems.slice(0, this.limits.problems)
-    return bodySize <= this.limits.body ? kept : kept.map(withShortValue)
-  }
-
-  redactorFor(entry: NewEntry): Redact {
-    return redactorFor(entry, this.secrets)
-  }
-
   /** The number of entries of one account, of no account, or of all. */
-  size(account?: Scope): number {
-    let size = 0
-    for (const ring of this.#ringsOf(account)) size += ring.size
-    return size
+  size(scope?: Scope): number {
+    return this.#queuesOf(scope).reduce((sum, { entries }) => sum + entries.length, 0)
   }
 
-  /**
-   * The entries of one account, of no account, or of all, from the newest to the oldest. Each is looked up when it is
-   * read, because the journal may change meanwhile. `before` is an ordinal: only entries before it are returned.
-   */
-  newestFirst(account?: Scope, before = Number.POSITIVE_INFINITY): Generator<Entry, void, undefined> {
-    return walk(this.#ringsOf(account), before, -1)
+  /** The entries of one account, of no account, or of all, the newest first. Only those before the ordinal `before`. */
+  newestFirst(scope?: Scope, before = Number.POSITIVE_INFINITY): Entry[] {
+    return this.#inOrder(scope, (entries) => entries.slice(0, placeOf(entries, before))).reverse()
   }
 
-  /** The entries after an ordinal, from the oldest to the newest. */
-  oldestFirst(account?: string, after = 0): Generator<Entry, void, undefined> {
-    return walk(this.#ringsOf(account), after + 1, 1)
+  /** The entries after an ordinal, the oldest first. */
+  oldestFirst(scope?: Scope, after = 0): Entry[] {
+    return this.#inOrder(scope, (entries) => entries.slice(placeOf(entries, after + 1)))
   }
 
   /**
@@ -189,8 +101,8 @@ export class Journal {
 
   /** The entry with an ordinal, of any account. */
   at(ordinal: number): Entry | undefined {
-    for (const ring of this.#rings.values()) {
-      const entry = ring.at(ring.numberOf(ordinal))
+    for (const { entries } of this.#queues.values()) {
+      const entry = entries[placeOf(entries, ordinal)]
       if (entry?.ordinal === ordinal) return entry
     }
     return undefined
@@ -201,18 +113,16 @@ export class Journal {
     return this.at(entry.ordinal) === entry
   }
 
-  #findExactly(requestId: string, account: string | undefined): Entry | undefined {
-    let found: Entry | undefined
-    for (const ring of this.#ringsOf(account)) {
-      const entry = ring.find(requestId)
-      if (entry !== undefined && entry.ordinal > (found?.ordinal ?? 0)) found = entry
-    }
-    return found
+  clear(account: string | undefined): void {
+    this.#bytes -= this.#queues.get(account)?.bytes ?? 0
+    this.#queues.delete(account)
   }
 
-  clear(account: string | undefined): void {
-    this.#weight -= this.#rings.get(account)?.weight ?? 0
-    this.#rings.delete(account)
+  /** Drops the states of all but the newest `keep` entries of each account, which may be the last to refer to them. */
+  dropPasts(keep: number): void {
+    for (const { entries } of this.#queues.values()) {
+      for (const entry of entries.slice(0, Math.max(0, entries.length - keep))) entry[PAST] = undefined
+    }
   }
 
   /** Calls `listener` with every new entry. The returned function ends this. */
@@ -221,79 +131,81 @@ export class Journal {
     return () => this.#listeners.delete(listener)
   }
 
-  #ringsOf(account: Scope): readonly Ring[] {
-    if (account === undefined) return [...this.#rings.values()]
-    const ring = this.#rings.get(account ?? undefined)
-    return ring === undefined ? [] : [ring]
+  #queuesOf(scope: Scope): Queue[] {
+    if (scope === undefined) return [...this.#queues.values()]
+    const queue = this.#queues.get(scope ?? undefined)
+    return queue === undefined ? [] : [queue]
   }
 
-  #cutBody(body: Content): Content {
-    let kept = this.#cut.get(body)
-    if (kept === undefined) {
-      const { held, size } = body
-      const beginning = bytesOf({ held: held.slice(0, this.limits.body), size })
-      kept = { held: Buffer.from(beginning.subarray(0, this.limits.body)), size }
-      this.#cut.set(body, kept)
-    }
-    return kept
+  #inOrder(scope: Scope, choose: (entries: Entry[]) => Entry[]): Entry[] {
+    const [first = [], ...others] = this.#queuesOf(scope).map(({ entries }) => choose(entries))
+    return others.length === 0 ? first : first.concat(...others).sort((one, other) => one.ordinal - other.ordinal)
   }
 
-  #keep(entry: Entry, outdated: number): void {
-    let ring = this.#rings.get(entry.account)
-    if (ring === undefined) {
-      ring = new Ring(this.limits.entries)
-      this.#rings.set(entry.account, ring)
+  #findExactly(requestId: string, account: string | undefined): Entry | undefined {
+    let found: Entry | undefined
+    for (const { entries } of this.#queuesOf(account)) {
+      const entry = entries.findLast((each) => each.requestId === requestId)
+      if (entry !== undefined && entry.ordinal > (found?.ordinal ?? 0)) found = entry
     }
-    const before = ring.weight
-    ring.push(entry, outdated)
-    this.#weight += ring.weight - before
-    if (this.#weight > this.limits.total) this.#thin(ring)
+    return found
+  }
+
+  #keep(entry: Entry): void {
+    let queue = this.#queues.get(entry.account)
+    if (queue === undefined) {
+      queue = { entries: [], bytes: 0 }
+      this.#queues.set(entry.account, queue)
+    }
+    if (queue.entries.length >= this.limits.entries) this.#drop(queue, 1)
+    queue.entries.push(entry)
+    const bytes = bytesOf(entry)
+    queue.bytes += bytes
+    this.#bytes += bytes
+    if (this.#bytes > this.limits.total) this.#thin(entry)
+  }
+
+  #drop(queue: Queue, count: number): void {
+    const dropped = count === 1 ? [queue.entries.shift() as Entry] : queue.entries.splice(0, count)
+    const bytes = dropped.reduce((sum, entry) => sum + bytesOf(entry), 0)
+    queue.bytes -= bytes
+    this.#bytes -= bytes
   }
 
   /**
-   * Drops older states and the oldest entries of the accounts with the heaviest entries. So an account with few
-   * requests loses none because of other accounts. After this, a quarter of the limit is free, so it happens rarely. A
-   * new entry, which is in the ring `newest`, stays.
+   * Drops the older half of the largest account, then of the next one, until a part of the limit is free. So an account
+   * with few requests loses none because of other accounts. The newest entry stays.
    */
-  #thin(newest: Ring | undefined): void {
-    const level = levelFor(
-      [...this.#rings.values()].map(({ weight }) => weight),
-      this.limits.total * KEPT,
-    )
-    for (const [account, ring] of this.#rings) {
-      const before = ring.weight
-      const count = ring.thin(level, ring === newest ? 1 : 0)
-      this.#weight += ring.weight - before
-      const next = ring.at(ring.first)
-      const upto = next === undefined ? this.#ordinal : next.ordinal - 1
-      if (count > 0) {
-        for (const listener of this.#thinListeners) listener({ account, upto })
-        if (!this.#hasForgotten) this.#onForget?.()
-        this.#hasForgotten = true
-      }
-      if (ring.weight === 0) this.#rings.delete(account)
+  #thin(newest: Entry): void {
+    const queues = [...this.#queues].sort(([, one], [, other]) => other.bytes - one.bytes)
+    for (const [account, queue] of queues) {
+      if (this.#bytes <= this.limits.total * KEPT) break
+      const isSpared = queue.entries.length === 1 && queue.entries[0] === newest
+      if (!isSpared) this.#drop(queue, Math.ceil(queue.entries.length / 2))
+      if (queue.entries.length === 0) this.#queues.delete(account)
     }
+    this.#onForget?.()
+    this.#onForget = undefined
   }
 }
 
-/** The maximum weight of a ring if all rings together may have `total`. */
-function levelFor(weights: number[], total: number): number {
-  let left = total
-  let rings = weights.length
-  for (const weight of weights.sort((one, other) => one - other)) {
-    if (weight * rings > left) break
-    left -= weight
-    rings--
-  }
-  return left / Math.max(1, rings)
+/** The place of the first entry whose ordinal is not smaller. */
+function placeOf(entries: readonly Entry[], ordinal: number): number {
+  // The newest entry is asked for most often.
+  if (ordinal > (entries.at(-1)?.ordinal ?? 0)) return entries.length
+  return findFirst(0, entries.length, (place) => (entries[place]?.ordinal ?? 0) < ordinal)
 }
 
-/** An object is not written as JSON here, because its nesting may be as deep as a body is long. */
-function withShortValue(problem: Problem<string>): Problem<string> {
-  const { value } = problem
-  if (typeof value === 'string') {
-    return value.length <= VALUE ? problem : { ...problem, value: shorten(value, VALUE) }
-  }
-  if (typeof value !== 'object' || value === null) return problem
-  return { ...problem, value: outline(value) }
+/** The size of the last header. Most entries share the header of the entry before. */
+let last: { headers: readonly string[]; bytes: number } = { headers: [], bytes: 0 }
+
+/** The approximate bytes that an entry keeps in memory. It is the same each time. */
+export function bytesOf({ target, headers, body, responseBody, failure, violations, problems }: Entry): number {
+  let bytes = ENTRY + target.length + (failure?.length ?? 0)
+  if (headers !== last.headers) last = { headers, bytes: headers.reduce((sum, text) => sum + text.length, 0) }
+  bytes += last.bytes
+  for (const each of [body, responseBody]) bytes += each?.text?.length ?? each?.base64?.length ?? 0
+  for (const { message } of violations) bytes += message.length
+  for (const { value } of problems) bytes += typeof value === 'string' ? value.length : PROBLEM
+  return bytes
 }

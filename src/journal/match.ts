@@ -1,11 +1,10 @@
 import type { OperationId } from '../behaviour/operations/operations.ts'
+import { type Api, operationOf } from '../contract/api.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 import { isObject, readJson, writeJson } from '../ground/json.ts'
 import { outline, shorten } from '../ground/show.ts'
-import { textOf } from '../http/content.ts'
 import { queryOf, readQuery } from '../http/target.ts'
-import { isBodyUnknown, isUnread } from './description.ts'
-import type { Entry } from './entry.ts'
+import { type Entry, isBodyUnknown, isUnread, textOf } from './entry.ts'
 
 /** Conditions for a request. It matches if all of them are met. */
 export interface RequestMatch {
@@ -44,11 +43,12 @@ export interface Difference {
 /** The maximum number of characters of a body in a difference. */
 const SHOWN = 2_000
 
+type Described = Pick<Api, 'basePath' | 'operations'>
 type Attribute = Exclude<keyof RequestMatch, 'query' | 'headers' | 'body'>
 
 /** The values that are compared with the conditions about one value. */
-const ATTRIBUTES: Readonly<Record<Attribute, (entry: Entry, basePath: string) => unknown>> = {
-  operation: ({ operation }) => operation?.id,
+const ATTRIBUTES: Readonly<Record<Attribute, (entry: Entry, contract: Described) => unknown>> = {
+  operation: ({ operation }) => operation,
   method: ({ method }) => method,
   path: pathBelow,
   key: ({ key }) => key,
@@ -65,18 +65,18 @@ const ATTRIBUTE_NAMES = Object.keys(ATTRIBUTES) as Attribute[]
  * A function that tests whether an entry meets all conditions about one value. It creates no object, because it may
  * test hundreds of thousands of entries.
  */
-export function matcherOf(match: Pick<RequestMatch, Attribute>, basePath: string): (entry: Entry) => boolean {
+export function matcherOf(match: Pick<RequestMatch, Attribute>, contract: Described): (entry: Entry) => boolean {
   const conditions = ATTRIBUTE_NAMES.filter((name) => match[name] !== undefined)
-  return (entry) => conditions.every((name) => ATTRIBUTES[name](entry, basePath) === match[name])
+  return (entry) => conditions.every((name) => ATTRIBUTES[name](entry, contract) === match[name])
 }
 
 /** The conditions that an entry does not meet; none if it matches. */
-export function differencesOf(entry: Entry, match: RequestMatch, basePath: string): Difference[] {
+export function differencesOf(entry: Entry, match: RequestMatch, contract: Described): Difference[] {
   const differences: Difference[] = []
   const compare = (field: string, expected: unknown, received: unknown, fits = received === expected) => {
     if (expected !== undefined && !fits) differences.push({ field, expected, received: received ?? null })
   }
-  for (const name of ATTRIBUTE_NAMES) compare(name, match[name], ATTRIBUTES[name](entry, basePath))
+  for (const name of ATTRIBUTE_NAMES) compare(name, match[name], ATTRIBUTES[name](entry, contract))
   const parameters = readQuery(queryOf(entry.target))
   for (const [name, value] of Object.entries(match.query ?? {})) compare(`query.${name}`, value, parameters[name])
   for (const [name, value] of Object.entries(match.headers ?? {}))
@@ -99,8 +99,11 @@ function violates({ violatesContract, violations }: Entry): boolean {
 }
 
 /** The path of the operation, or without an operation, the path of the request after the version segment. */
-function pathBelow({ operation, path }: Entry, basePath: string): string {
-  return operation?.path ?? (path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : path)
+function pathBelow({ operation, path }: Entry, { basePath, operations }: Described): string {
+  return (
+    operationOf({ operations }, operation)?.path ??
+    (path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : path)
+  )
 }
 
 /** The value of a header field. Several fields with this name are joined. */

@@ -1,3 +1,4 @@
+import type { Operation } from '../contract/api.ts'
 import { refreshDay } from '../domain/dmarc.ts'
 import type { Allowance } from '../domain/quotas.ts'
 import { bytesOf, type Content, NO_BODY } from '../http/content.ts'
@@ -26,6 +27,7 @@ interface Impoliteness {
 
 /** A request and its response on the wire. Times are in milliseconds, from `elapsed`. */
 export interface WireEvidence {
+  operation: Operation | undefined
   started: number
   ended: number
   /** `undefined` if the request has none, and `UNREAD` if a fault or a refusal came before it was read. */
@@ -42,7 +44,7 @@ interface Habits {
   /** The last write that succeeded. */
   written: SentRequest | undefined
   /** The last answer to GET /dmarc, while another object keeps it, and the refresh day of that answer. */
-  read: { day: number; body: Pick<WeakRef<Content>, 'deref'> } | undefined
+  read: { day: number; body: WeakRef<Content> } | undefined
 }
 
 interface SentRequest {
@@ -66,8 +68,8 @@ export const COMPARED = 4_096
 const PATIENCE = 1_000
 
 /** The parts of a request that are checked. */
-export type ObservedConduct = Pick<Entry, 'operation' | 'method' | 'target' | 'status' | 'at' | 'injected'> & {
-  allowance: Pick<Allowance, 'resetAt'> | undefined
+export type ObservedConduct = Pick<Entry, 'method' | 'target' | 'status' | 'at' | 'injected'> & {
+  allowance?: Pick<Allowance, 'resetAt'> | undefined
 }
 
 /**
@@ -76,25 +78,20 @@ export type ObservedConduct = Pick<Entry, 'operation' | 'method' | 'target' | 's
  */
 export class Manners {
   readonly #refresh: string
-  readonly #hold: (body: Content) => Pick<WeakRef<Content>, 'deref'>
   readonly #habits = new WeakMap<object, Habits>()
 
-  /**
-   * `refresh` is the time of day of the daily refresh, as `HH:MM`. `hold` keeps a response body, which may be long. By
-   * default, it keeps the body only as long as another object does.
-   */
-  constructor(refresh: string, hold: (body: Content) => Pick<WeakRef<Content>, 'deref'> = (body) => new WeakRef(body)) {
+  /** `refresh` is the time of day of the daily refresh, as `HH:MM`. */
+  constructor(refresh: string) {
     this.#refresh = refresh
-    this.#hold = hold
   }
 
   /** Calls `note` for each impolite use in a request of an operation. `key` is the same object for the same key. */
   look(entry: ObservedConduct, key: object, evidence: WireEvidence, note: (kind: ImpoliteKind) => void): void {
-    const { operation, method, target, status, allowance, at } = entry
+    const { method, target, status, allowance, at } = entry
+    const { operation, started, ended, requestBody } = evidence
     if (operation === undefined) return
     const habits = this.#habitsOf(key)
     const { limited, failed, written } = habits
-    const { started, ended, requestBody } = evidence
     // A client that sends several requests at a time has no answer yet that tells it to wait.
     const isAfter = (earlier: { ended: number }) => started >= earlier.ended
     const limit = limited.get(operation.path)
@@ -120,8 +117,8 @@ export class Manners {
 
   #lookAtRead(
     habits: Habits,
-    { at, status, injected, method, operation }: ObservedConduct,
-    { responseBody }: WireEvidence,
+    { at, status, injected, method }: ObservedConduct,
+    { operation, responseBody }: WireEvidence,
     note: (kind: ImpoliteKind) => void,
   ): void {
     if (status !== operation?.success.status || injected || responseBody === undefined || method !== 'GET') return
@@ -129,7 +126,7 @@ export class Manners {
     const { read } = habits
     const former = read?.body.deref()
     if (former !== undefined && read?.day === day && hasSameBytes(former, responseBody)) note('repeated-read')
-    if (former !== responseBody || read?.day !== day) habits.read = { day, body: this.#hold(responseBody) }
+    if (former !== responseBody || read?.day !== day) habits.read = { day, body: new WeakRef(responseBody) }
   }
 
   #habitsOf(key: object): Habits {

@@ -1,8 +1,6 @@
-import { presentedSecretIn } from '../behaviour/gate.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { ApiKey } from '../domain/keys.ts'
-import { hashKey } from '../ground/secrets.ts'
-import { type Entry, fieldOf } from './entry.ts'
+import type { Entry } from './entry.ts'
 import {
   type ImpoliteKind,
   type ImpolitenessReport,
@@ -155,7 +153,7 @@ export class Verdict<Explanation> implements Reckoning<Explanation> {
     for (const tally of this.#tallies) tally.addViolation(code, explain)
     if (this.#listeners.size === 0) return
     const owner = account?.id ?? entry.account
-    const presented = owner === undefined ? hashOfPresentedKey(entry) : undefined
+    const presented = owner === undefined ? entry.presented : undefined
     for (const listener of this.#listeners) listener({ entry, account: owner, presented, explain })
   }
 }
@@ -163,12 +161,6 @@ export class Verdict<Explanation> implements Reckoning<Explanation> {
 /** The code of a violation. If a fault changed the response, it is the service's own code. */
 export function violatedCode({ decided, code, problems }: Pick<Entry, 'decided' | 'code' | 'problems'>): string {
   return (decided === undefined ? code : decided.code) ?? problems[0]?.code ?? ''
-}
-
-/** The hash of the key that a request presents. */
-export function hashOfPresentedKey({ headers }: Pick<Entry, 'headers'>): string | undefined {
-  const secret = presentedSecretIn(fieldOf(headers, 'authorization'))
-  return secret === undefined ? undefined : hashKey(secret)
 }
 
 /** Whether the clients kept the contract. Without a judged request, this is unknown and counts as not passed. */

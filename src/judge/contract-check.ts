@@ -118,7 +118,8 @@ function quote(field: 'asked' | 'answered', body: SeenBody): Pick<JudgedDifferen
   return { [field]: shorten(redactKeys(body.bytes.subarray(0, QUOTED).toString()), QUOTED - 1) }
 }
 
-function idOf(label: Label, { operation, route, response }: ReadExchange, what: string): string {
+/** The id of a finding. */
+export function idOf(label: Label, { operation, route, response }: ReadExchange, what: string): string {
   const neighbour = !route.ok && route.neighbour !== undefined ? route.neighbour.path.slice(1) : 'unknown-path'
   return `${label.replaceAll(' ', '-')}/${operation?.id ?? neighbour}/${response.status}/${what}`
 }

@@ -13,10 +13,11 @@ const FOLLOWED = 10_000
 interface Read {
   at: number
   text: string
-  /** The domains, as a text. */
-  domains: string
-  /** The figures of the domains that have mail, each as a text. */
-  figures: ReadonlyMap<string, string>
+  /** How many records there are, and of which domains. */
+  count: number
+  domains: ReadonlySet<string>
+  /** The records of the domains that have mail. */
+  figures: ReadonlyMap<string, Json>
 }
 
 /**
@@ -43,11 +44,13 @@ export class FigureTrack {
     const read = readRecords(reading)
     if (read === undefined) return undefined
     this.#last = read
-    if (last === undefined || last.domains !== read.domains || read.at < last.at) {
+    if (last === undefined || !areSame(last, read) || read.at < last.at) {
       this.#unchanged = new Map()
       return undefined
     }
-    const changed = [...read.figures].filter(([domain, text]) => (last.figures.get(domain) ?? text) !== text)
+    const changed = [...read.figures].filter(([domain, record]) =>
+      isChanged(last.figures.get(domain) ?? record, record),
+    )
     if (changed.length > 0) this.change = { since: last.at, until: read.at }
     const often = changed.map(([domain]) => domain).filter((domain) => this.#note(domain, last.at, read.at))
     const [first] = often
@@ -73,16 +76,27 @@ function readRecords(reading: ReadExchange): Read | undefined {
   const at = serviceTime(reading)
   if (at === undefined || outcome.kind !== 'success') return undefined
   if (!Array.isArray(outcome.data) || !outcome.data.every(isRecord)) return undefined
-  const figures = new Map<string, string>()
-  for (const { domain, dmarc, dkim, spf, count } of outcome.data) {
-    if (Number(count) > 0) figures.set(domain, `${dmarc} ${dkim} ${spf} ${count}`)
+  const domains = new Set<string>()
+  const figures = new Map<string, Json>()
+  for (const record of outcome.data) {
+    domains.add(record.domain)
+    if (Number(record['count']) > 0) figures.set(record.domain, record)
   }
-  const domains = outcome.data
-    .map(({ domain }) => domain)
-    .toSorted()
-    .join('\n')
-  return { at, text: outcome.text, domains, figures }
+  return { at, text: outcome.text, count: outcome.data.length, domains, figures }
 }
+
+/** Whether both lists have records of the same domains. */
+function areSame(one: Read, other: Read): boolean {
+  if (one.count !== other.count) return false
+  for (const domain of other.domains) if (!one.domains.has(domain)) return false
+  return one.domains.size === other.domains.size
+}
+
+function isChanged(former: Json, record: Json): boolean {
+  return FIGURES.some((name) => former[name] !== record[name] && String(former[name]) !== String(record[name]))
+}
+
+const FIGURES = ['dmarc', 'dkim', 'spf', 'count']
 
 function isRecord(value: unknown): value is Json & { domain: string } {
   return isObject(value) && typeof value['domain'] === 'string'

@@ -3,7 +3,7 @@ import type { Assumption } from '../contract/assumptions.ts'
 import type { Widest } from '../contract/widest.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import { pointTo } from '../ground/json.ts'
-import { findingOf } from './contract-check.ts'
+import { findingOf, idOf } from './contract-check.ts'
 import type { JudgedDifference } from './finding.ts'
 import type { Remark } from './remark.ts'
 
@@ -47,6 +47,11 @@ export function describeChoice(
   return findingOf(reading, widest.contract, { ...described, ...located(place, widest) })
 }
 
+/** The id of that finding. */
+export function idOfChoice(id: string, number: number, reading: ReadExchange): string {
+  return idOf('decides assumption', reading, `${id}/${number}`)
+}
+
 /** A response can break a rule that stands at another operation. */
 function ruleNamed(id: string, { operations }: Widest['contract']): Operation['rules'][number] | undefined {
   for (const { rules } of operations) for (const rule of rules) if (rule.id === id) return rule
@@ -66,9 +71,14 @@ export class KeptFindings {
   readonly #all = new Map<string, { finding: JudgedDifference; count: number }>()
 
   keep(finding: JudgedDifference): void {
-    const known = this.#all.get(finding.id)
+    if (!this.isRepeated(finding.id) && this.#all.size < LIMIT) this.#all.set(finding.id, { finding, count: 1 })
+  }
+
+  /** Whether there was a finding with this id. If so, it is counted again. */
+  isRepeated(id: string): boolean {
+    const known = this.#all.get(id)
     if (known !== undefined) known.count++
-    else if (this.#all.size < LIMIT) this.#all.set(finding.id, { finding, count: 1 })
+    return known !== undefined
   }
 
   get findings(): readonly JudgedDifference[] {

@@ -12,7 +12,7 @@ import { type ChoiceObservation, Observations } from './choice-evidence.ts'
 import { ChoiceReader } from './choice-reader.ts'
 import { ANSWERED_WITHOUT_KEY, findContractProblems, keyRuleOf } from './contract-check.ts'
 import type { JudgedDifference } from './finding.ts'
-import { describeChoice, describeRemark, KeptFindings } from './findings.ts'
+import { describeChoice, describeRemark, idOfChoice, KeptFindings } from './findings.ts'
 import { isAnsweredWithoutKey, isRefusedUnread } from './gate.ts'
 import { doubtWhatIsNamed } from './losses.ts'
 import type { Remark } from './remark.ts'
@@ -85,11 +85,11 @@ export class Judge {
     return new Judge(options, await readWidest(options.choices.contract))
   }
 
-  /** Judges the next exchange. Returns its own findings. */
+  /** Judges the next exchange. Returns its own findings; a choice only the first time, as services show it all the time. */
   take(exchange: Exchange): readonly JudgedDifference[] {
     this.#exchanges++
     const response = exchange.response ?? NO_RESPONSE
-    const reading = this.#read({ ...exchange, response })
+    const reading = this.#read(exchange.response === undefined ? { ...exchange, response } : exchange)
     if (reading === undefined) return []
     const track = this.#tracks.of(exchange.request.credentials)
     const asked = new AskedRequest(reading, (id) => track.belief.groupsLike(id))
@@ -104,9 +104,9 @@ export class Judge {
       this.#observations.note(shown, exchange.id)
       const { id, permits } = shown
       const [number] = permits
-      if (permits.length === 1 && number !== undefined && number > 0) {
-        findings.push(describeChoice({ id, number }, reading, this.#widest, this.#assumptions.get(id)))
-      }
+      if (permits.length > 1 || number === undefined || number === 0) continue
+      if (this.#kept.isRepeated(idOfChoice(id, number, reading))) continue
+      findings.push(describeChoice({ id, number }, reading, this.#widest, this.#assumptions.get(id)))
     }
     this.#judge({ reading, asked, track, report })
     this.#tracks.settle(track)

@@ -163,10 +163,10 @@ function beyondLimit({ limit, end }: Sample, { path, rules }: Operation): Remark
 
 /** What the quota fields say; `undefined` if they are absent or not well-formed, which is judged elsewhere. */
 function readSample(reading: ReadExchange, window: number): Sample | undefined {
-  const [limit, remaining, reset] = ['limit', 'remaining', 'reset'].map((name) => {
-    const text = reading.response.headers[`x-ratelimit-${name}`] ?? ''
-    return /^\d{1,12}$/.test(text) ? Number(text) : undefined
-  })
+  const { headers } = reading.response
+  const limit = readNumber(headers['x-ratelimit-limit'])
+  const remaining = readNumber(headers['x-ratelimit-remaining'])
+  const reset = readNumber(headers['x-ratelimit-reset'])
   if (limit === undefined || remaining === undefined || reset === undefined || remaining > limit) return undefined
   const date = serviceTime(reading)
   const isLeft = reset <= window + 1
@@ -174,6 +174,10 @@ function readSample(reading: ReadExchange, window: number): Sample | undefined {
   const now = (date ?? reading.exchange.until) / 1000
   const ahead = now - reading.exchange.until / 1000
   return { limit, remaining, end: isLeft ? now + reset : reset, now, ahead }
+}
+
+function readNumber(text = ''): number | undefined {
+  return /^\d{1,12}$/.test(text) ? Number(text) : undefined
 }
 
 /** Whether the reset is a time within the window, or the seconds that are left of it. */

@@ -4,7 +4,6 @@ import { findDuplicateField } from '../ground/duplicate-fields.ts'
 import { isObject, readJson } from '../ground/json.ts'
 import { memoizeWeakly } from '../ground/memo.ts'
 import { isDeeperThan } from '../ground/nesting.ts'
-import { runAtOnce } from '../ground/work.ts'
 import { readParameters } from '../http/target.ts'
 import { asciiLowered, comparable } from './names.ts'
 
@@ -141,8 +140,7 @@ function readBody(bytes: Buffer): { kind: AskedRequest['body']; fields: AskedReq
   const isUnusual = isMarked || LARGE_NUMBER.test(text) || !isValid
   if (value === undefined) return { kind: 'not JSON', fields: NO_FIELDS, isOdd: isUnusual }
   const isOdd =
-    isUnusual ||
-    (!isFlat(value, text) && (runAtOnce(isDeeperThan(DEEP, value)) || findDuplicateField(text) !== undefined))
+    isUnusual || (!isFlat(value, text) && (isDeeperThan(DEEP, value) || findDuplicateField(text) !== undefined))
   if (!isObject(value)) return { kind: 'no object', fields: NO_FIELDS, isOdd }
   return { kind: 'object', fields: new Map(Object.entries(value)), isOdd }
 }

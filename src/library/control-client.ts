@@ -1,10 +1,8 @@
 import type { AdminCode } from '../admin/codes.ts'
 import type { Control, ControlRequest } from '../admin/control.ts'
 import type { ControlLimits } from '../admin/document.ts'
-import type { ListedData } from '../admin/handler.ts'
 import type { Operations } from '../admin/handlers.ts'
 import { describeRefusal } from '../admin/refusals.ts'
-import { Turns } from '../ground/turns.ts'
 import { StoreError } from '../store/store-error.ts'
 import { copyArgument, refuseOtherThanTexts } from './arguments.ts'
 import { ControlError } from './control-error.ts'
@@ -49,24 +47,13 @@ export class DirectClient implements ControlClient {
     const control = await this.#load()
     try {
       const outcome = await control.perform(control.operation(operationId), given)
-      if (outcome.ok) return ('list' in outcome ? await copyOfList(outcome.list) : copyOf(outcome.data)) as DataOf<Id>
+      if (outcome.ok) return copyOf(outcome.data) as DataOf<Id>
       const { error } = describeRefusal(control.api.catalogue, outcome.problems).body
       throw new ControlError(error.code as AdminCode, error.message, error.problems)
     } catch (error) {
       throw error instanceof StoreError && error.problem === 'closed' ? stopped() : error
     }
   }
-}
-
-/** The data of a list, completely. */
-async function copyOfList({ name, items, rest }: ListedData): Promise<object> {
-  const turns = new Turns()
-  const copies: unknown[] = []
-  for (const item of items) {
-    copies.push(copyOf(item))
-    if (turns.isOver()) await turns.next()
-  }
-  return { [name]: copies, ...(copyOf(rest) as object) }
 }
 
 /** A copy, as over HTTP. Neither side can change an object of the other. */

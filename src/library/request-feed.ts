@@ -2,9 +2,8 @@ import type { Contract } from '../contract/contract.ts'
 import { clearTimeout, setTimeout } from '../ground/timers.ts'
 import type { RequestReport } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
-import type { Journal } from '../journal/journal.ts'
+import { bytesOf, type Journal } from '../journal/journal.ts'
 import type { RequestMatch } from '../journal/match.ts'
-import { weightOf } from '../journal/weight.ts'
 import { readOptions } from './arguments.ts'
 import { ControlError } from './control-error.ts'
 
@@ -54,7 +53,7 @@ export class DirectFeed implements RequestFeed {
 
   open(account: string | undefined, options: unknown): RequestEvents {
     const follow = (queue: RequestQueue<Entry>) =>
-      this.#subscribe(account, (entry) => queue.push(entry, weightOf(entry, undefined)))
+      this.#subscribe(account, (entry) => queue.push(entry, bytesOf(entry)))
     return openEvents(options, this.#stopping, follow, (entry) => this.#describe(entry))
   }
 
@@ -75,10 +74,9 @@ export class DirectFeed implements RequestFeed {
       },
       find: async (match, timeout) => {
         const { differencesOf } = await import('../journal/match.ts')
-        const { basePath } = this.#contract
         const found = await untilOver<Entry>(timeout, this.#stopping, (resolve) => {
           look = (entry) => {
-            if (differencesOf(entry, match, basePath).length === 0) resolve(entry)
+            if (differencesOf(entry, match, this.#contract).length === 0) resolve(entry)
           }
           for (const entry of this.#journal.oldestFirst(account)) look(entry)
           for (const entry of arrived) look(entry)
@@ -99,7 +97,7 @@ export class DirectFeed implements RequestFeed {
   /** The request in the form of lists. */
   async #describe(entry: Entry): Promise<RequestReport> {
     const { describeEntry } = await import('../journal/description.ts')
-    const report = describeEntry(entry, this.#contract.catalogue, this.#journal.redactorFor(entry))
+    const report = describeEntry(entry, this.#contract.catalogue)
     // Neither side can change an object of the other.
     return JSON.parse(JSON.stringify(report))
   }

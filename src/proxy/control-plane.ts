@@ -7,17 +7,18 @@ import { createControlLoader } from '../admin/control-loader.ts'
 import type { ObservedService } from '../admin/handler.ts'
 import { OPERATIONS } from '../behaviour/operations/operations.ts'
 import { bindBehaviours } from '../behaviour/service-contract.ts'
+import { operationOf } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { ServerUrls } from '../coverage/curl.ts'
 import type { SeenBody } from '../exchanges/exchange.ts'
 import { codeIn, envelopeIn } from '../exchanges/reading.ts'
 import { systemClock } from '../ground/clock.ts'
-import type { Content } from '../http/content.ts'
 import type { Log } from '../http/log.ts'
 import { createRouter } from '../http/router.ts'
 import { readQuery, splitTarget } from '../http/target.ts'
-import { NOT_ADMITTED } from '../journal/entry.ts'
-import { Journal, type NewEntry } from '../journal/journal.ts'
+import { type NewEntry, NO_KEY, type RecordedBody } from '../journal/entry.ts'
+import { Journal } from '../journal/journal.ts'
+import { type Redact, redactField, redactWithin } from '../journal/redaction/redaction.ts'
 import { Secrets } from '../journal/redaction/secrets.ts'
 import { isFailure, partyOf } from '../judge/finding.ts'
 import { createExplainer } from '../start/violation-explainer.ts'
@@ -74,9 +75,9 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
   }
   const exchanges = new LocalExchangeLog({ contract, journal, explain })
   const worlds = new Worlds({
-    ...{ contract, store, clock, exchanges, log, budget: undefined },
+    ...{ contract, store, clock, exchanges, log },
     defaults: { fixture, seed: undefined, now: undefined, frozen: undefined, plan: undefined, faults: [] },
-    ...{ maxAccounts: 1, sandboxKeys: false, sandboxIdle: 0, randomKeys: true },
+    ...{ maxAccounts: 1, sandboxKeys: false, randomKeys: true },
   })
   await worlds.create({ id: DEFAULT_ACCOUNT })
   const stopping = new AbortController()
@@ -96,8 +97,11 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
     answer: (request, response) => void admin(request, response),
     note(sighting, passed) {
       const { request } = sighting.exchange
-      exchanges.take(write(sighting, passed), {
+      const entry = write(sighting, passed)
+      exchanges.take(entry, {
         history,
+        operation: operationOf(contract, entry.operation),
+        group: undefined,
         query: readQuery(splitTarget(request.target).query),
         body: envelopeIn(request.body, LARGEST_JSON),
         judged: sighting.isJudged,
@@ -112,6 +116,8 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
 /** Makes the function that writes an exchange, and what the judgement has found in it, as an entry of the journal. */
 function createEntryWriter(contract: Contract, journal: Journal) {
   const findRoute = createRouter(contract, contract.settings)
+  /** Hides the secrets of the program. The keys in the exchange are already hidden. */
+  const hidden = journal.redactions.of({ headers: [], target: '' })
 
   return function writeEntry(
     { exchange, recorded, redact, isOfService, findings }: Sighting,
@@ -121,34 +127,38 @@ function createEntryWriter(contract: Contract, journal: Journal) {
     const { path } = splitTarget(request.target)
     const route = isOfService ? findRoute(request.method, path) : undefined
     const failures = findings.filter(isFailure).map((finding) => ({ ...finding, by: partyOf(finding) }))
+    const hide: Redact = (text) => hidden.redact(redact(text))
     const shown = (fields: readonly (readonly [string, string])[]) =>
-      fields.filter(([name]) => !SECRET.test(name)).flatMap(([name, value]) => [redact(name), redact(value)])
+      fields
+        .filter(([name]) => !SECRET.test(name))
+        .flatMap(([name, value]) => [hide(name), redactField(name, value, hide)])
     return {
-      ...NOT_ADMITTED,
       requestId: exchange.id,
       at: exchange.at,
       duration: Math.round((passed.ended - passed.started) * 1000) / 1000,
       account: DEFAULT_ACCOUNT,
       key: request.credentials.kind === 'sent' && request.credentials.key !== '' ? request.credentials.key : undefined,
       method: request.method,
-      target: request.target,
-      path,
+      target: hidden.target(request.target),
+      path: hidden.redact(path),
       headers: shown(recorded.request.fields),
-      body: contentOf(request.body, passed.request.body.size),
-      operation: route?.ok ? route.operation : undefined,
+      body: bodyOf(request.body, passed.request.body.size),
+      operation: route?.ok ? route.operation.id : undefined,
       status: response?.status,
       code: response && codeIn(response, LARGEST_JSON),
       problems: [],
       violatesContract: failures.some(({ by }) => by === 'client'),
       responseHeaders: shown(recorded.response?.fields ?? []),
-      responseBody: response && contentOf(response.body, passed.response?.body.size ?? 0),
-      violations: failures,
+      responseBody: response && bodyOf(response.body, passed.response?.body.size ?? 0),
+      violations: redactWithin(failures, hidden.redact),
+      injected: false,
+      keyEvidence: NO_KEY,
     }
   }
 
-  function contentOf(body: SeenBody, size: number): Content | undefined {
-    if (!body.isKnown) return size > 0 ? { held: Buffer.alloc(0), size } : undefined
+  function bodyOf(body: SeenBody, size: number): RecordedBody | undefined {
+    if (!body.isKnown) return size > 0 ? { size } : undefined
     const { bytes } = body
-    return bytes.length === 0 ? undefined : journal.keepBody({ held: bytes, size: bytes.length })
+    return bytes.length === 0 ? undefined : hidden.body({ held: bytes, size: bytes.length })
   }
 }

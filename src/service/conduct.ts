@@ -44,8 +44,8 @@ export function createConduct(contract: ServiceContract, store: ServiceStore, re
       return outcomeOfDecision(checked, decide(request, account, contract, now), account)
     }
     let present = account
-    let presentVersion: string | undefined
-    const decideIn = (state: AccountState, version?: string) => {
+    let presentVersion: number | undefined
+    const decideIn = (state: AccountState, version: number) => {
       present = state
       presentVersion = version
       return decide(request, state, contract, now)
@@ -55,12 +55,12 @@ export function createConduct(contract: ServiceContract, store: ServiceStore, re
     return whenReady(decided, (decision) => outcomeOfDecision(checked, decision, present, presentVersion))
   }
 
-  /** `present` is the state of the decision, and `version` its version if the store gives one. */
+  /** `present` is the state of the decision, and `version` its version if it is that of the store. */
   function outcomeOfDecision(
     checked: Checked,
     decision: Decision<AccountState, Answer>,
     present: AccountState,
-    version?: string,
+    version?: number,
   ): Outcome {
     const { admitted } = checked
     const outcome = decision.ok

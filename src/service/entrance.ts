@@ -63,7 +63,7 @@ export function createEntrance(deps: EntranceDeps) {
     refusal: Refusal<string> | undefined,
     preferred: Injection | undefined,
   ): Admitted | Refused {
-    const { principal, disabled, allowance, bucket, hits, unspent, fault, ordinal } = decision
+    const { principal, disabled, allowance, charged, unspent, fault, ordinal } = decision
     const ruled = fault && principal && sources.ofRule(fault, principal.account)
     const gated = {
       routed,
@@ -76,8 +76,7 @@ export function createEntrance(deps: EntranceDeps) {
       before,
       moment,
       allowance,
-      bucket,
-      hits,
+      charged,
       unspent,
       injection: refusal === undefined ? (ruled ?? preferred) : undefined,
       effect: undefined,

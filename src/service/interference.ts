@@ -44,8 +44,9 @@ export function createInterference(sources: InjectionSources, deps: ApplicationD
   }
 }
 
-function targetOf({ routed: { request, query }, operation, principal, allowance }: Admitted): InjectionTarget {
-  return { request, operation, query, principal, allowance }
+function targetOf({ routed, operation, principal, history, allowance }: Admitted): InjectionTarget {
+  const { request, query } = routed
+  return { request, operation, query, principal, incarnation: history?.incarnation, allowance }
 }
 
 function injected(outcome: Outcome, injection: Injection, applied: Applied): Outcome {

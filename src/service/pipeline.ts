@@ -11,7 +11,6 @@ import type { Log } from '../http/log.ts'
 import { ClientGone } from '../http/reception.ts'
 import { Replier, type ResponseValidation } from '../http/reply.ts'
 import { redactDeeply } from '../journal/redaction/redacted-log.ts'
-import { redactorFor } from '../journal/redaction/redaction.ts'
 import { isReported, StoreError } from '../store/store-error.ts'
 import { createConclusion } from './conclusion.ts'
 import { type Conduct, createConduct } from './conduct.ts'
@@ -75,9 +74,14 @@ export function createPipeline(deps: PipelineDeps): Service {
   }
 
   function passThrough(passage: Passage): Awaitable<Delivery | undefined> {
+    return whenReady(attempt(answerFor, fail, passage), conclude)
+  }
+
+  /** What comes after the decision asks the store too, which may fail or have lost the account. */
+  function answerFor(passage: Passage): Awaitable<Outcome> {
     const decided = attempt(enter, fail, passage)
     const outcome = chargesAll ? decided : whenReady(decided, entrance.refund)
-    return whenReady(whenReady(outcome, interference.injectAfter), conclude)
+    return whenReady(outcome, interference.injectAfter)
   }
 
   function enter(passage: Passage): Awaitable<Outcome> {
@@ -127,7 +131,7 @@ export function createPipeline(deps: PipelineDeps): Service {
 
 /** Handles requests in which a step fails. */
 function createFailures({ worlds, log }: PipelineDeps, entrance: Entrance, conduct: Conduct, replier: Replier) {
-  const { secrets } = worlds.journal
+  const { redactions } = worlds.journal
 
   function fail(reached: Stage, error: unknown): Outcome {
     const checked = 'admitted' in reached ? reached : undefined
@@ -156,8 +160,7 @@ function createFailures({ worlds, log }: PipelineDeps, entrance: Entrance, condu
   /** An error without the secrets of the request and its account. */
   function withoutSecrets(error: unknown, { routed, principal }: Admitted | Refused): unknown {
     const { rawHeaders: headers, url: target = '' } = routed.request
-    const request = { account: principal?.account.id, key: principal?.key.id, headers, target }
-    return redactDeeply(error, redactorFor(request, secrets))
+    return redactDeeply(error, redactions.of({ headers, target, key: principal?.key.id }).redact)
   }
 
   return { fail, abandon }

@@ -1,20 +1,23 @@
 import type { ExchangeLog } from '../accounts/exchange-log.ts'
+import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { ServerUrls } from '../coverage/curl.ts'
+import type { DomainGroup } from '../domain/account.ts'
 import { pageAddress } from '../explain/page-address.ts'
 import { type Clock, elapsed } from '../ground/clock.ts'
+import { isObject } from '../ground/json.ts'
 import { memoize } from '../ground/memo.ts'
 import type { Arrival } from '../http/arrival.ts'
 import { hasBody } from '../http/body.ts'
-import { type Content, UNREAD } from '../http/content.ts'
+import { UNREAD } from '../http/content.ts'
 import type { Headers } from '../http/delivery.ts'
 import { type Log, SILENT } from '../http/log.ts'
 import type { MalformedExchange } from '../http/malformed-response.ts'
 import { splitTarget } from '../http/target.ts'
-import { type Entry, keyEvidenceOf, NOT_ADMITTED } from '../journal/entry.ts'
-import type { NewEntry } from '../journal/journal.ts'
+import { fieldOf, keyEvidenceOf, type NewEntry, NO_KEY, PAST, type RecordedBody } from '../journal/entry.ts'
 import { nameInLog } from '../journal/redaction/key-shapes.ts'
 import { redactWithin } from '../journal/redaction/redaction.ts'
+import type { RequestRedaction } from '../journal/redaction/request-redaction.ts'
 import { MISLED } from './routing.ts'
 import type { Outcome } from './stages.ts'
 
@@ -27,8 +30,7 @@ export interface RecorderDeps {
   urls?: ServerUrls | undefined
 }
 
-const NOTHING = Buffer.alloc(0)
-const NONE: NewEntry['violations'] = []
+const NONE: readonly never[] = []
 
 /** Records an exchange. `headers` are those of its response, if one is sent. */
 export type Recorder = (outcome: Outcome, headers: Headers) => void
@@ -37,27 +39,35 @@ export type Recorder = (outcome: Outcome, headers: Headers) => void
 export function createRecorder({ contract, exchanges, clock, log, urls }: RecorderDeps): Recorder {
   const { journal } = exchanges
   const { gracePeriod } = contract.settings
+  const { problems: most } = journal.limits
   const nameAccount = memoize(nameInLog, { limit: 10_000 })
 
   return function record(outcome, headers) {
     const { gated, checked, reply } = outcome
-    const { query, started } = gated.routed
+    const { operation, routed } = gated
+    const { query, started } = routed
     const ended = elapsed()
     const duration = Math.round((ended - started) * 1000) / 1000
     const entry = exchanges.take(entryOf(outcome, headers, duration), {
       history: gated.history,
+      operation,
       query,
       body: checked?.value,
+      group: checked?.group,
       // To refuse the path or the method is a check against the contract, too.
       judged: checked !== undefined || outcome.violatesContract,
       principal: gated.principal,
       owner: gated.owner,
       started,
       ended,
-      requestBody: checked?.content ?? (hasBody(gated.routed.request) ? UNREAD : undefined),
+      requestBody: checked?.content ?? (hasBody(routed.request) ? UNREAD : undefined),
       responseBody: reply?.body,
     })
     if (log !== SILENT) writeLog(outcome, entry, duration)
+  }
+
+  function redactionOf({ rawHeaders: headers, url: target = '' }: Arrival, key: string | undefined): RequestRedaction {
+    return journal.redactions.of({ headers, target, key })
   }
 
   /** The address of a refused request. The log hides some ids of accounts, so it has no address with such an id. */
@@ -70,16 +80,15 @@ export function createRecorder({ contract, exchanges, clock, log, urls }: Record
   function writeLog({ gated, reply, injection }: Outcome, entry: NewEntry, duration: number): void {
     const { requestId, operation, principal, routed } = gated
     if (reply?.breach) {
-      const redact = journal.redactorFor(entry)
-      const violations = redactWithin(reply.breach.violations, redact)
-      log.warn({ request_id: requestId, violations }, redact(reply.breach.message))
+      const { redact } = redactionOf(routed.request, principal?.key.id)
+      log.warn({ request_id: requestId, violations: entry.violations }, redact(reply.breach.message))
     }
     log.info(
       {
         request_id: requestId,
         method: routed.request.method,
-        path: isFixed(operation) ? routed.path : journal.redactorFor(entry)(routed.path),
-        host: routed.refusal === MISLED ? journal.redactorFor(entry)(routed.request.headers.host ?? '') : undefined,
+        path: isFixed(operation) ? routed.path : entry.path,
+        host: routed.refusal === MISLED ? fieldOf(entry.headers, 'host') : undefined,
         operation: operation?.id,
         account: principal && nameAccount(principal.account.id),
         key: principal?.key.id,
@@ -93,8 +102,8 @@ export function createRecorder({ contract, exchanges, clock, log, urls }: Record
     )
   }
 
-  /** Nothing in the entry keeps the request or the response in memory. */
-  function entryOf(outcome: Outcome, responseHeaders: Headers, duration: number): Entry {
+  /** Nothing in the entry keeps the request or the response in memory, or has a secret. */
+  function entryOf(outcome: Outcome, responseHeaders: Headers, duration: number): NewEntry {
     const { gated, checked, reply, problems, violatesContract, failure, before, moment, after, allowance, decided } =
       outcome
     const { requestId, operation, principal, disabled, owner, routed } = gated
@@ -102,38 +111,41 @@ export function createRecorder({ contract, exchanges, clock, log, urls }: Record
     const seen = principal ?? disabled
     const known = seen ?? owner
     const content = checked?.content
+    const target = request.url ?? ''
+    const key = known?.key.id
+    const hidden = redactionOf(request, key)
+    const shown = hidden.target(target)
     return {
+      // The journal gives it. A field that is added later would need another object in each entry.
+      ordinal: 0,
       requestId,
-      at: known?.now ?? clock(),
-      duration,
       account: known?.account.id,
-      key: known?.key.id,
-      method: request.method ?? '',
-      target: request.url ?? '',
-      path,
-      headers: request.rawHeaders,
-      body: content === undefined ? unreadBody(request) : journal.keepBody(content),
-      operation,
+      key,
+      presented: hidden.presented,
+      at: known?.now ?? clock(),
+      method: hidden.redact(request.method ?? ''),
+      target: shown,
+      path: path === target ? shown : hidden.redact(path),
+      headers: hidden.headers(request.rawHeaders),
+      body: content === undefined ? unreadBody(request) : hidden.body(content),
+      operation: operation?.id,
       allowance,
       status: reply?.status,
       code: reply?.code,
-      problems: journal.keepProblems(problems, content?.size ?? 0),
+      problems: problems.length === 0 ? NONE : hidden.problems(problems.slice(0, most), content?.size ?? 0),
       violatesContract,
       decided,
-      responseHeaders,
-      responseBody: reply && journal.keepBody(reply.body),
-      violations: reply?.breach?.violations ?? NONE,
-      injection: injectionIn(outcome),
+      responseHeaders: hidden.responseHeaders(responseHeaders),
+      responseBody: reply && hidden.body(reply.body),
+      violations: reply?.breach === undefined ? NONE : redactWithin(reply.breach.violations, hidden.redact),
+      injection: injectionIn(outcome, hidden),
       injected: isInjected(outcome),
       keyEvidence: keyEvidenceOf(seen, gracePeriod),
-      group: checked?.group,
-      before,
+      group: checked?.group && hidden.within(decisivePart(checked.group, checked.value, contract)),
+      duration,
+      failure: failure === undefined ? undefined : hidden.redact(String((failure as Error)?.stack ?? failure)),
       moment,
-      after,
-      failure,
-      // The journal sets both. Fields that are added later would need another object in each entry.
-      ordinal: 0,
-      weight: 0,
+      [PAST]: before && after ? { ...before, after } : before,
     }
   }
 }
@@ -145,43 +157,50 @@ export function createMalformedRecorder({
 }: Pick<RecorderDeps, 'exchanges' | 'clock'>): (exchange: MalformedExchange) => void {
   return function record({ requestId, method, target, problem, response }) {
     const { status, code, headers = {}, body } = response ?? {}
+    const hidden = exchanges.journal.redactions.of({ headers: [], target })
     const entry: NewEntry = {
-      ...NOT_ADMITTED,
       requestId,
       at: clock(),
       duration: 0,
-      account: undefined,
-      key: undefined,
-      method,
-      target,
-      path: splitTarget(target).path,
+      method: hidden.redact(method),
+      target: hidden.target(target),
+      path: hidden.redact(splitTarget(target).path),
       headers: [],
-      body: undefined,
-      operation: undefined,
       status,
       code,
-      problems: [problem],
+      problems: hidden.problems([problem], 0),
       violatesContract: true,
       responseHeaders: Object.entries(headers).flat(),
-      responseBody: body && exchanges.journal.keepBody({ held: body, size: body.length }),
+      responseBody: body && hidden.body({ held: body, size: body.length }),
       violations: [],
+      injected: false,
+      keyEvidence: NO_KEY,
     }
     exchanges.take(entry, {
-      history: undefined,
-      query: {},
-      body: undefined,
+      ...{ history: undefined, operation: undefined, query: {}, body: undefined, group: undefined },
       judged: true,
       ...{ principal: undefined, owner: undefined },
-      started: 0,
-      ended: 0,
-      requestBody: undefined,
-      responseBody: undefined,
+      ...{ started: 0, ended: 0, requestBody: undefined, responseBody: undefined },
     })
   }
 }
 
+/** Up to this size, all members of a group are kept. Of a larger group, only those that explain the request are. */
+const MEMBERS = 50
+
+/** The part of a group that the rules of the contract need: whether it has members, and which of these are removed. */
+function decisivePart(group: DomainGroup, body: unknown, contract: Contract): DomainGroup {
+  const { domains } = group
+  if (domains.length <= MEMBERS) return group
+  const removed = isObject(body) && Array.isArray(body['remove_domains']) ? body['remove_domains'] : []
+  const named = new Set(
+    removed.map((name) => (typeof name === 'string' ? contract.canonicalHostname(name) : undefined)),
+  )
+  return { ...group, domains: domains.filter((domain, index) => index === 0 || named.has(domain)) }
+}
+
 /** Whether the path of the operation has no parameters, so that a client can put nothing into it. */
-function isFixed(operation: NewEntry['operation']): boolean {
+function isFixed(operation: Operation | undefined): boolean {
   return operation !== undefined && !operation.path.includes('{')
 }
 
@@ -193,14 +212,14 @@ function isInjected({ injection, effect, reply }: Outcome): boolean {
 }
 
 /** The part of the injection that the journal keeps. */
-function injectionIn({ injection, effect }: Outcome): NewEntry['injection'] {
+function injectionIn({ injection, effect }: Outcome, { within, redact }: RequestRedaction): NewEntry['injection'] {
   if (injection === undefined) return undefined
   const { source, id, rule } = injection
-  return { source, id, rule, effect }
+  return { source, id, rule: within(rule), effect: effect && redact(effect) }
 }
 
 /** A body that was never read, for example because of its size, which is known if it was declared. */
-function unreadBody({ headers }: Arrival): Content | undefined {
+function unreadBody({ headers }: Arrival): RecordedBody | undefined {
   const size = Number(headers['content-length'] ?? 0)
-  return size > 0 ? { held: NOTHING, size } : undefined
+  return size > 0 ? { size } : undefined
 }

@@ -1,10 +1,10 @@
 import type { AccountHistory } from '../accounts/exchange-log.ts'
 import type { Conformity } from '../behaviour/conformity.ts'
-import type { Principal } from '../behaviour/gate.ts'
+import type { GateDecision, Principal } from '../behaviour/gate.ts'
 import type { Operation } from '../contract/api.ts'
 import type { AccountState, DomainGroup } from '../domain/account.ts'
 import type { Problem, Refusal } from '../domain/errors.ts'
-import type { Allowance, Hits } from '../domain/quotas.ts'
+import type { Allowance } from '../domain/quotas.ts'
 import type { Injection } from '../faults/injection.ts'
 import type { Arrival } from '../http/arrival.ts'
 import type { Content } from '../http/content.ts'
@@ -51,9 +51,8 @@ interface Gated {
   before: Past | undefined
   moment: Moment | undefined
   allowance: Allowance | undefined
-  /** The bucket that was charged, and its use at that time. */
-  bucket: string | undefined
-  hits: Hits | undefined
+  /** The window that was charged. */
+  charged: GateDecision['charged']
   /** The rest of an uncharged quota, if the response shows it. */
   unspent: Allowance | undefined
   injection: Injection | undefined

@@ -16,7 +16,7 @@ export async function provideDefaultAccount(
 ): Promise<string | undefined> {
   const id = DEFAULT_ACCOUNT
   const created = (await hasDefaultAccount(store)) ? undefined : await createUnlessThere(store, worlds, chosen)
-  const account = created?.account ?? (await store.read(id))
+  const account = created?.account ?? (await store.read(id)).state
   const key = chosen ?? created?.apiKey ?? deriveKey(account.seed, id)
   const known = account.keys.some(({ hash }) => hash === hashKey(key))
   if (known || chosen === undefined) return known ? key : undefined
@@ -25,18 +25,7 @@ export async function provideDefaultAccount(
   return chosen
 }
 
-/**
- * Whether there is a `default` account. If a shared store has only its name, because the rest was evicted or deleted,
- * the account does not exist, and the name is freed.
- */
 export async function hasDefaultAccount(store: Store): Promise<boolean> {
-  if (!(await isListed(store))) return false
-  if ((await readIfThere(store, DEFAULT_ACCOUNT)) !== undefined) return true
-  await store.delete(DEFAULT_ACCOUNT).catch(ignoreUnknown)
-  return isListed(store)
-}
-
-async function isListed(store: Store): Promise<boolean> {
   return (await store.find('id', DEFAULT_ACCOUNT)) !== undefined
 }
 
@@ -46,7 +35,7 @@ async function createUnlessThere(store: Store, worlds: Worlds, apiKey: string | 
     return await worlds.create({ id: DEFAULT_ACCOUNT, apiKey })
   } catch (error) {
     // If the account does not exist, another account has the key.
-    if (error instanceof StoreError && error.problem === 'taken' && (await isListed(store))) return undefined
+    if (error instanceof StoreError && error.problem === 'taken' && (await hasDefaultAccount(store))) return undefined
     throw error
   }
 }
@@ -72,10 +61,10 @@ export async function findExposed(store: Store, most = Number.POSITIVE_INFINITY)
 
 /** The account; `undefined` if another server has deleted it meanwhile. */
 async function readIfThere(store: Store, id: string): Promise<AccountState | undefined> {
-  return store.read(id).catch(ignoreUnknown)
-}
-
-function ignoreUnknown(error: unknown): undefined {
-  if (error instanceof StoreError && error.problem === 'unknown-account') return undefined
-  throw error
+  try {
+    return (await store.read(id)).state
+  } catch (error) {
+    if (error instanceof StoreError && error.problem === 'unknown-account') return undefined
+    throw error
+  }
 }

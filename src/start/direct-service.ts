@@ -1,6 +1,6 @@
 import type { Circumstances } from '../accounts/exchange-log.ts'
 import { SILENT } from '../http/log.ts'
-import type { NewEntry } from '../journal/journal.ts'
+import type { NewEntry } from '../journal/entry.ts'
 import { Journal } from '../journal/journal.ts'
 import { createPipeline, type PipelineDeps, type Service } from '../service/pipeline.ts'
 import { corsFor } from './allowed-origins.ts'
@@ -15,7 +15,7 @@ export type DirectServiceDeps = Pick<PipelineDeps, 'contract' | 'store' | 'clock
 /** A service that is only called directly, and that keeps nothing of its exchanges. */
 export function openDirectService({ observe, ...deps }: DirectServiceDeps): Service {
   const journal = new Journal({ entries: 0 })
-  const history = { incarnation: 1, ended: false, outdated: 0, coverage: undefined }
+  const history = { incarnation: 1, ended: false, coverage: undefined }
   function take(entry: NewEntry, circumstances: Circumstances): NewEntry {
     observe?.(entry, circumstances)
     return entry
@@ -23,7 +23,7 @@ export function openDirectService({ observe, ...deps }: DirectServiceDeps): Serv
   return createPipeline({
     ...{ log: SILENT, nextId: () => 'anonymous', namesUs: () => true, responseValidation: 'off' },
     ...{ prefer: false, simulator: false, enforceQuotas: false },
-    worlds: { journal, meetKey() {}, historyOf: () => history },
+    worlds: { journal, historyOf: () => history },
     exchanges: { journal, take },
     cors: corsFor({ cors: [] }, deps.contract),
     stopping: new AbortController().signal,

@@ -8,7 +8,6 @@ import type { Awaitable } from '../ground/awaitable.ts'
 import type { Clock } from '../ground/clock.ts'
 import { isDeeperThan } from '../ground/nesting.ts'
 import { show } from '../ground/show.ts'
-import { runAtOnce } from '../ground/work.ts'
 import type { AccountRecord } from '../store/record.ts'
 
 type RuleCheck = Awaited<ReturnType<typeof import('../admin/fault-set-check.ts')['createRuleCheck']>>
@@ -68,7 +67,7 @@ function validateOrigin({ fixture, ...instants }: AccountOrigin): string | undef
 
 async function findFixtureProblem(fixture: AccountOrigin['fixture'], place: string): Promise<string | undefined> {
   if (typeof fixture === 'string') return undefined
-  if (runAtOnce(isDeeperThan(FIXTURE_DEPTH, fixture))) return `${place} is nested too deeply`
+  if (isDeeperThan(FIXTURE_DEPTH, fixture)) return `${place} is nested too deeply`
   const violation = await findKeptFixtureViolation(fixture)
   return violation && `${place}${violation.pointer} ${violation.reason}`
 }

@@ -9,9 +9,8 @@ import type { AnonymousIds } from '../http/anonymous-ids.ts'
 import type { Log } from '../http/log.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { Explain } from '../journal/verdict.ts'
-import type { Barrier } from '../redis/membership.ts'
 import type { Readiness } from '../store/readiness.ts'
-import type { Store, StoreExtras } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
 
 /** The parts of the exchange log. */
 interface ExchangeParts {
@@ -25,16 +24,15 @@ interface ExchangeParts {
 /** The accounts of a server, with everything else that depends on whether other servers share them. */
 export interface OpenedStore {
   readonly store: Store
-  readonly recall: NonNullable<StoreExtras['recall']>
   /** The clock on which the clocks of all accounts are based. */
   readonly clock: Clock
   readonly readiness: Readiness
   /** Gives the ids of requests without an account. */
   readonly nextId: AnonymousIds
-  /** Requests wait here while it is unknown whether the store is still the same one. */
-  readonly barrier: Barrier | undefined
   /** File and reason of each damaged account that was left out. */
   readonly skipped: readonly string[]
+  /** Calls the listener when memory is scarce, with the ids of the sandboxes that are deleted for that reason. */
+  listenScarce(listener: (evicted: readonly string[]) => void): void
   openExchanges(parts: ExchangeParts): Promise<ExchangeLog<ExplanationReport | undefined>>
   /** From now on, calls `restore` when the store has become empty, to provide the data of a start again. */
   watch(restore: () => Promise<unknown>): void
@@ -49,8 +47,8 @@ export interface OpeningContext {
   fixture: LoadedFixture
   instance: string
   log: Log
-  /** In bytes, how much accounts, or copies of them, may take. */
-  memory: number
+  /** A store that replaces the one that the options name. */
+  given: Store | undefined
   /** See `ConnectionOptions`. */
   patience?: (() => number) | undefined
 }

@@ -10,10 +10,7 @@ import { show } from '../ground/show.ts'
 import { isLoopback } from '../http/hosts.ts'
 import { type Log, SILENT } from '../http/log.ts'
 import { JOURNAL_LIMITS } from '../journal/journal.ts'
-import type { Store } from '../store/store.ts'
 import {
-  bytes,
-  duration,
   fileName,
   fileNames,
   hostName,
@@ -63,36 +60,17 @@ const signal: OptionKind<AbortSignal> = {
   fits: (value): value is AbortSignal => value instanceof AbortSignal,
 }
 
-const ownStore = objectWith<Store>('Store', {
-  list: true,
-  find: true,
-  newId: true,
-  hasRoom: true,
-  create: true,
-  read: true,
-  update: true,
-  replace: true,
-  delete: true,
-  enter: true,
-  refund: true,
-  count: true,
-  snapshots: { take: true, list: true, read: true, delete: true, keyHashes: true },
-  close: true,
-})
-
-/** The URL of a store for many replicas; a program may also pass its own store. */
-const store: OptionKind<string | Store> = {
-  type: `string | ${ownStore.type}`,
+/** The URL of a store for many replicas. */
+const store: OptionKind<string> = {
+  type: 'string',
   remedy: STORE_REMEDY,
   remedyFor(value) {
-    if (typeof value !== 'string') return ownStore.remedy
-    const reading = readStoreUrl(value)
-    return 'remedy' in reading ? reading.remedy : STORE_REMEDY
+    const reading = typeof value === 'string' ? readStoreUrl(value) : undefined
+    return reading !== undefined && 'remedy' in reading ? reading.remedy : STORE_REMEDY
   },
   shows: maskStoreUrl,
   placeholder: 'URL',
-  fits: (value): value is string | Store =>
-    typeof value === 'string' ? 'address' in readStoreUrl(value) : ownStore.fits(value),
+  fits: (value): value is string => typeof value === 'string' && 'address' in readStoreUrl(value),
   read: (written) => written,
 }
 
@@ -130,9 +108,8 @@ const SERVER_OPTIONS = {
   skipDamaged: optIn('Leave out a damaged account of the data folder, with a warning, instead of refusing to start.'),
   store: {
     kind: store,
-    help: 'Redis or Valkey that any number of servers share, such as redis://127.0.0.1:6379; or a store of your own, which is closed when the server stops.',
+    help: 'Redis or Valkey that any number of servers share, such as redis://127.0.0.1:6379.',
     defaultText: 'accounts are kept in memory',
-    flagHelp: 'Redis or Valkey that any number of servers share, such as redis://127.0.0.1:6379.',
   },
   storePrefix: {
     kind: keyPrefix,
@@ -187,20 +164,8 @@ const SERVER_OPTIONS = {
   },
   maxAccounts: {
     kind: wholeNumber(1, 10_000_000),
-    help: 'Maximum number of accounts. To make room, a sandbox is deleted that was never changed or was idle for long.',
+    help: 'Maximum number of accounts. To make room, the sandbox is deleted that was idle for longest.',
     default: 10_000,
-  },
-  sandboxIdle: {
-    kind: duration,
-    help: 'Idle time after which a changed sandbox may be deleted to make room, such as 90s, 30m or 1h.',
-    default: '1h',
-  },
-  maxMemory: {
-    kind: bytes(32 * 2 ** 20, 2 ** 40),
-    help: 'Memory of accounts, snapshots and journal, in bytes. A change that would exceed it is refused with 507; with a shared store, copies are dropped instead.',
-    defaultText: 'as much as the memory of the machine and the heap of Node.js permit',
-    flagHelp:
-      'Memory of accounts, snapshots and journal. A change that would exceed it is refused with 507; with --store, copies are dropped instead.',
   },
   maxConnections: {
     kind: wholeNumber(1, 1_000_000),
@@ -381,7 +346,7 @@ export function refuseContradictions(values: ServerOptions, given = findUnusual(
       return `is for a port; leave it out, or leave out ${spell('listen', false)}`
     })
   }
-  if (typeof values.store !== 'string') {
+  if (values.store === undefined) {
     if (!given.has('storePrefix')) return
     throw new OptionError(
       'storePrefix',

@@ -68,37 +68,6 @@ function isWholeNumber(value: unknown, lowest: number, highest: number): boolean
   return Number.isSafeInteger(value) && Number(value) >= lowest && Number(value) <= highest
 }
 
-/** A size in bytes. A person adds a unit. */
-export function bytes(lowest: number, highest: number): OptionKind<number> {
-  return {
-    type: 'number',
-    remedy: `must be a size from ${writeBytes(lowest)} to ${writeBytes(highest)}, such as 512MiB, or a number of bytes`,
-    placeholder: 'SIZE',
-    fits: (value): value is number => isWholeNumber(value, lowest, highest),
-    read(written) {
-      const [, number = '', unit = ''] = /^(\d{1,15}(?:\.\d{1,3})?) ?([a-z]*)$/i.exec(written) ?? []
-      const factor = UNITS[unit.toLowerCase()]
-      return number === '' || factor === undefined ? Number.NaN : Math.round(Number(number) * factor)
-    },
-  }
-}
-const UNITS: Readonly<Record<string, number>> = {
-  '': 1,
-  b: 1,
-  kb: 1e3,
-  mb: 1e6,
-  gb: 1e9,
-  kib: 2 ** 10,
-  mib: 2 ** 20,
-  gib: 2 ** 30,
-}
-
-/** A number of bytes for a person: `512 MiB`. */
-export function writeBytes(bytes: number): string {
-  const [unit, factor] = bytes >= 2 ** 30 ? ['GiB', 2 ** 30] : ['MiB', 2 ** 20]
-  return `${Math.round((bytes / Number(factor)) * 10) / 10}${unit}`
-}
-
 export function oneOf<const Choice extends string>(choices: readonly Choice[]): OptionKind<Choice> {
   return {
     type: choices.map((choice) => `'${choice}'`).join(' | '),
@@ -201,7 +170,7 @@ const DURATION = /^(\d{1,6})([smhd]?)$/
 const DURATION_REMEDY = 'must be a duration such as 90s, 30m, 1h or 2d'
 
 /** A duration, kept as it was written; `readDuration` reads it. A bare number means seconds. */
-export const duration = textThat((written) => DURATION.test(written), DURATION_REMEDY, 'DURATION')
+const duration = textThat((written) => DURATION.test(written), DURATION_REMEDY, 'DURATION')
 
 /** A duration greater than zero. */
 export const timeLimit = textThat(
@@ -216,29 +185,19 @@ export function readDuration(written: string): number {
   return Number(amount) * (SECONDS[unit] ?? 1) * 1000
 }
 
-/** The methods of an object, and of the objects in it. */
-type MethodNames<Interface> = {
-  readonly [Name in keyof Interface]: Interface[Name] extends (...given: never[]) => unknown
-    ? true
-    : MethodNames<Interface[Name]>
-}
-
 /**
  * An object of the caller on which the program calls these methods. Give `Interface` explicitly: the compiler then
  * refuses an incomplete list of its methods.
  */
-export function objectWith<Interface>(type: string, methods: MethodNames<Interface>): OptionKind<Interface> {
-  const names = Object.entries<object | true>(methods).flatMap(([name, inner]) =>
-    inner === true ? [name] : Object.keys(inner).map((each) => `${name}.${each}`),
-  )
+export function objectWith<Interface>(
+  type: string,
+  methods: { readonly [Name in keyof Interface]: true },
+): OptionKind<Interface> {
+  const names = Object.keys(methods)
   return {
     type,
     remedy: `must be an object with the methods ${names.join(', ')}`,
-    fits: (value): value is Interface =>
-      names.every((name) => {
-        const found = name.split('.').reduce((whole, part) => Object(whole)[part], value)
-        return typeof found === 'function'
-      }),
+    fits: (value): value is Interface => names.every((name) => typeof Object(value)[name] === 'function'),
   }
 }
 

@@ -3,7 +3,6 @@ import type { Plan } from '../contract/names.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import type { Clock } from '../ground/clock.ts'
 import type { Log } from '../http/log.ts'
-import type { Store } from '../store/store.ts'
 
 /** The options of a server. Each of them may be left out. */
 export interface ServerOptions {
@@ -21,10 +20,10 @@ export interface ServerOptions {
   /** Leave out a damaged account of the data folder, with a warning, instead of refusing to start. Default: false. */
   skipDamaged?: boolean | undefined
   /**
-   * Redis or Valkey that any number of servers share, such as redis://127.0.0.1:6379; or a store of your own, which is
-   * closed when the server stops. Default: accounts are kept in memory.
+   * Redis or Valkey that any number of servers share, such as redis://127.0.0.1:6379. Default: accounts are kept in
+   * memory.
    */
-  store?: string | Store | undefined
+  store?: string | undefined
   /** Beginning of every key in the store. Servers with different prefixes share nothing. Default: dmarc-understudy. */
   storePrefix?: string | undefined
   /**
@@ -49,18 +48,9 @@ export interface ServerOptions {
   /** Token that the control plane asks for. It is required on any address but a loopback address. */
   adminToken?: string | undefined
   /**
-   * Maximum number of accounts. To make room, a sandbox is deleted that was never changed or was idle for long.
-   * Default: 10000.
+   * Maximum number of accounts. To make room, the sandbox is deleted that was idle for longest. Default: 10000.
    */
   maxAccounts?: number | undefined
-  /** Idle time after which a changed sandbox may be deleted to make room, such as 90s, 30m or 1h. Default: 1h. */
-  sandboxIdle?: string | undefined
-  /**
-   * Memory of accounts, snapshots and journal, in bytes. A change that would exceed it is refused with 507; with a
-   * shared store, copies are dropped instead. Default: as much as the memory of the machine and the heap of Node.js
-   * permit.
-   */
-  maxMemory?: number | undefined
   /** Maximum number of connections. A further one is closed at once. Default: 10000. */
   maxConnections?: number | undefined
   /** Number of requests of each account in the journal; 0 for none. Default: 1000. */

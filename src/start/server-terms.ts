@@ -1,13 +1,13 @@
 import { FIXTURE_NAMES } from '../accounts/fixture.ts'
 import { digestOf } from '../ground/secrets.ts'
-import type { ServerTerms } from '../redis/membership.ts'
+import type { ServerTerms } from '../store/redis/membership.ts'
 import type { OpeningContext } from './opened-store.ts'
 import { flagOf, type Option } from './option.ts'
 import { type CompleteOptions, LIBRARY_OPTIONS } from './option-table.ts'
 
 /** Options that change the answers of servers, or how long they keep data for other servers. */
 const SHARED_OPTIONS = [
-  ...(['fixture', 'seed', 'now', 'frozen', 'plan', 'faults', 'maxAccounts', 'sandboxIdle', 'journal'] as const),
+  ...(['fixture', 'seed', 'now', 'frozen', 'plan', 'faults', 'maxAccounts', 'journal'] as const),
   ...(['sandboxKeys', 'prefer', 'simulator', 'cors', 'enforceQuotas', 'responseValidation'] as const),
 ]
 

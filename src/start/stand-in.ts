@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events'
 import type { ExchangeLog } from '../accounts/exchange-log.ts'
-import { type LoadedFixture, loadFixture } from '../accounts/fixture.ts'
+import { loadFixture } from '../accounts/fixture.ts'
 import { secretsOf } from '../accounts/fixture-keys.ts'
-import { DEFAULT_ACCOUNT, Worlds } from '../accounts/worlds.ts'
+import { Worlds } from '../accounts/worlds.ts'
 import type { Control } from '../admin/control.ts'
 import { createControlLoader } from '../admin/control-loader.ts'
 import { type FaultSet, loadFaultSets } from '../admin/fault-sets.ts'
@@ -14,11 +14,12 @@ import type { ServerUrls } from '../coverage/curl.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
+import { readHeapLimit } from '../ground/machine.ts'
 import { findPublicKey, nameInstance } from '../ground/secrets.ts'
 import { createHostCheck, type HostCheck, isLoopback } from '../http/hosts.ts'
 import type { Log } from '../http/log.ts'
 import { createMalformedRefusal, type MalformedRefusal } from '../http/malformed-response.ts'
-import { Journal, type JournalLimits } from '../journal/journal.ts'
+import { JOURNAL_LIMITS, Journal, type JournalLimits } from '../journal/journal.ts'
 import { redactLog } from '../journal/redaction/redacted-log.ts'
 import { Secrets } from '../journal/redaction/secrets.ts'
 import { createPipeline, type Service } from '../service/pipeline.ts'
@@ -26,9 +27,7 @@ import { createMalformedRecorder } from '../service/recorder.ts'
 import type { Store } from '../store/store.ts'
 import { corsFor } from './allowed-origins.ts'
 import { findExposed, hasDefaultAccount, provideDefaultAccount, SEARCHED } from './default-account.ts'
-import { divideMemory } from './memory.ts'
 import type { OpenedStore, OpeningContext } from './opened-store.ts'
-import { readDuration } from './option.ts'
 import { OptionError } from './option-error.ts'
 import { type CompleteOptions, checkPlan } from './option-table.ts'
 import { openStore } from './store-opening.ts'
@@ -47,6 +46,8 @@ export interface InternalOptions {
   hurries?: boolean | undefined
   /** The factor for the time limit of a step of a shared store. */
   patience?: (() => number) | undefined
+  /** A store in this process that replaces the one that the options name. */
+  store?: Store | undefined
   /** Limits of the journal that replace the usual ones. */
   journal?: Partial<JournalLimits> | undefined
   /** Called with the stand-in before its first request. */
@@ -85,7 +86,7 @@ export interface StandIn {
 }
 
 /** The parts that do not depend on the store. */
-interface Preparation extends Omit<OpeningContext, 'memory' | 'patience'> {
+interface Preparation extends Omit<OpeningContext, 'patience' | 'given'> {
   contract: ServiceContract
   faultSets: FaultSet[]
   secrets: Secrets
@@ -101,17 +102,16 @@ export async function openStandIn(
   internal: InternalOptions,
 ): Promise<StandIn> {
   const prepared = await prepare(options, behaviours, internal)
-  const { contract, fixture, log, instance, faultSets } = prepared
-  const memory = divideMemory(options.maxMemory)
-  const opened = await openStore(options, { ...prepared, memory: memory.accounts, patience: internal.patience })
+  const { contract, log, instance, faultSets } = prepared
+  const opened = await openStore(options, { ...prepared, patience: internal.patience, given: internal.store })
   const stopping = new AbortController()
   // Each waiting request listens to the signal, and their number is not limited.
   setMaxListeners(0, stopping.signal)
   try {
     const { store, clock, nextId, readiness } = opened
     const urls: ServerUrls = { baseUrl: '', adminUrl: '' }
-    const { journal, exchanges, worlds } = await openAccounts(options, internal, prepared, opened, memory.journal, urls)
-    const { apiKey, kept, exposed } = await provideAccounts(options, opened, worlds, fixture, log)
+    const { journal, exchanges, worlds } = await openAccounts(options, internal, prepared, opened, urls)
+    const { apiKey, kept, exposed } = await provideAccounts(options, opened, worlds, log)
     const { enforceQuotas, prefer, simulator, responseValidation } = options
     const shared = { contract, store, clock, worlds, exchanges, enforceQuotas }
     // What comes without a port was sent by a program that has the stand-in.
@@ -129,7 +129,7 @@ export async function openStandIn(
       stopping: internal.hurries ? AbortSignal.abort() : stopping.signal,
       cors: corsFor(options, contract),
     })
-    const answer = behindBarrier(internal.turnstile?.(service) ?? service, opened)
+    const answer = internal.turnstile?.(service) ?? service
     const standIn: StandIn = {
       ...{ answer, contract, store, journal, worlds, exchanges, opened, control, urls, namesUs, instance, log },
       refuseMalformed: createMalformedRefusal(contract, nextId, log, createMalformedRecorder({ exchanges, clock })),
@@ -143,19 +143,13 @@ export async function openStandIn(
   }
 }
 
-/** If the store is away, or may be another one, a request waits a little for the result of the check. */
-function behindBarrier(answer: Service, { barrier }: OpenedStore): Service {
-  if (barrier === undefined) return answer
-  return (arrival) => (barrier.isOpen ? answer(arrival) : barrier.opened().then(() => answer(arrival)))
-}
-
 async function prepare(
   options: CompleteOptions,
   behaviours: Behaviours,
   internal: InternalOptions,
 ): Promise<Preparation> {
-  const { host, admin, adminToken, plan, simulator } = options
-  const secrets = new Secrets(adminToken === undefined ? [] : [adminToken])
+  const { host, admin, adminToken, apiKey, plan, simulator } = options
+  const secrets = new Secrets([adminToken, apiKey].filter((secret) => secret !== undefined))
   const log = redactLog(options.log, secrets)
   if (admin && adminToken === undefined && !isLoopback(host)) {
     const remedy = 'others can reach this address, so give'
@@ -166,33 +160,43 @@ async function prepare(
   const contract = bindBehaviours(loaded, { behaviours, simulator })
   checkPlan(plan, contract.settings)
   const fixture = await loadFixture(options.fixture)
+  // Keys with another form are only known where they are given.
+  for (const secret of secretsOf(fixture)) secrets.add(secret)
   const faultSets = await readFaultSets(options.faults, contract)
   return { contract, overlays, fixture, faultSets, secrets, log, instance: nameInstance() }
 }
 
-/** The data of the accounts: their states and their history. `journalMemory` is in bytes. */
+/** The largest share of the heap for the journal. */
+const JOURNAL_SHARE = 0.15
+/** How many requests of each account keep what they found, if memory is scarce. */
+const KEPT_PASTS = 50
+
+/** The data of the accounts: their states and their history. */
 async function openAccounts(
   options: CompleteOptions,
   internal: InternalOptions,
   { contract, fixture, faultSets, secrets, log }: Preparation,
-  { store, recall, clock, openExchanges }: OpenedStore,
-  journalMemory: number,
+  { store, clock, openExchanges, listenScarce }: OpenedStore,
   urls: StandIn['urls'],
 ) {
   const { seed, now, frozen, plan, maxAccounts, sandboxKeys } = options
   const ofSets = faultSets.flatMap(({ name, rules }) => rules.map((rule) => ({ set: name, rule })))
   const faults = [...(internal.faults ?? []).map((rule) => ({ rule })), ...ofSets]
   const full = 'The journal is full: from now on, it forgets old requests of the accounts that have most.'
-  const limits = { entries: options.journal, total: journalMemory, ...internal.journal }
+  const total = Math.min(JOURNAL_LIMITS.total, JOURNAL_SHARE * readHeapLimit())
+  const limits = { entries: options.journal, total, ...internal.journal }
   const journal = new Journal(limits, () => log.warn({}, full), secrets)
   const randomKeys = !isLoopback(options.host)
   const publicKeyOf = (account: AccountState) => findPublicKey(account, { derived: !randomKeys })
   const explain = createExplainer({ contract, store, journal, publicKeyOf, urls, log })
   const exchanges = await openExchanges({ contract, journal, explain, publicKeyOf })
   const worlds = new Worlds({
-    ...{ contract, store, recall, clock, exchanges, maxAccounts, sandboxKeys, randomKeys, log },
+    ...{ contract, store, clock, exchanges, maxAccounts, sandboxKeys, randomKeys, log },
     defaults: { fixture, seed, now, frozen, plan, faults },
-    sandboxIdle: readDuration(options.sandboxIdle),
+  })
+  listenScarce((evicted) => {
+    journal.dropPasts(KEPT_PASTS)
+    for (const id of evicted) void exchanges.end(id)
   })
   return { journal, exchanges, worlds }
 }
@@ -200,9 +204,8 @@ async function openAccounts(
 /** Provides the account `default`, and logs the problems of other accounts. */
 async function provideAccounts(
   options: CompleteOptions,
-  { store, watch, barrier, skipped }: OpenedStore,
+  { store, watch, skipped }: OpenedStore,
   worlds: Worlds,
-  fixture: LoadedFixture,
   log: Log,
 ): Promise<Pick<StandIn, 'apiKey' | 'kept' | 'exposed'>> {
   const isLocal = isLoopback(options.host)
@@ -211,8 +214,7 @@ async function provideAccounts(
   const apiKey = await provideDefaultAccount(store, worlds, options.apiKey)
   // A random key that was shown is used again. A derived key is the same anyway.
   watch(() => provideDefaultAccount(store, worlds, options.apiKey ?? (isLocal ? undefined : apiKey)))
-  await worlds.noteKeys(DEFAULT_ACCOUNT, [...(apiKey === undefined ? [] : [apiKey]), ...secretsOf(fixture)])
-  const exposed = isLocal ? [] : await findExposed(store, barrier === undefined ? undefined : SEARCHED)
+  const exposed = isLocal ? [] : await findExposed(store, SEARCHED)
   if (exposed.length > 0) log.warn({ accounts: exposed.slice(0, 10), count: exposed.length }, EXPOSED)
   // Logged after the `default` account exists, so that a failing start gives only one message.
   for (const reason of skipped) log.warn({ reason }, 'A damaged account is left out.')

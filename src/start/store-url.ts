@@ -1,5 +1,5 @@
 import { decodePart } from '../http/target.ts'
-import type { StoreAddress } from '../redis/connection.ts'
+import type { StoreAddress } from '../store/redis/client.ts'
 
 /** A parsed URL. `shown` is the URL without user and password, for messages and the log. */
 interface ReadUrl {

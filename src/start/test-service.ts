@@ -32,8 +32,8 @@ const MEANINGS = {
   // They concern the process of the tests.
   ...{ adminToken: 'process', signal: 'process', listen: 'process' },
   // No answer depends on them.
-  ...{ log: 'unused', durability: 'unused', skipDamaged: 'unused', maxMemory: 'unused', maxConnections: 'unused' },
-  ...{ maxAccounts: 'unused', sandboxIdle: 'unused', journal: 'unused' },
+  ...{ log: 'unused', durability: 'unused', skipDamaged: 'unused', maxConnections: 'unused' },
+  ...{ maxAccounts: 'unused', journal: 'unused' },
 } as const satisfies { readonly [Name in keyof ServerOptions]?: 'account' | 'process' | 'unused' }
 
 /**

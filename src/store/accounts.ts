@@ -1,281 +1,182 @@
 import type { AccountState } from '../domain/account.ts'
-import { type CountingPlan, countersFor, refundCharge } from '../domain/counting.ts'
+import { type Counters, countersFor, NO_COUNTERS } from '../domain/counting.ts'
 import type { Decision, ErrorCode } from '../domain/errors.ts'
-import { PersistentMap } from '../domain/persistent-map.ts'
-import type { Hits } from '../domain/quotas.ts'
-import type { Awaitable } from '../ground/awaitable.ts'
-import { type Clock, elapsed, systemClock } from '../ground/clock.ts'
-import { enterAccount } from './admission.ts'
-import { EvictionQueue } from './eviction-queue.ts'
-import type { MemoryBudget } from './memory-budget.ts'
-import type {
-  AccountSnapshots,
-  Admission,
-  Capacity,
-  Counters,
-  CountOptions,
-  Incarnate,
-  OutdatedListener,
-  Replacement,
-  Store,
-  StoreExtras,
-  Visitor,
-} from './store.ts'
+import { type Awaitable, whenReady } from '../ground/awaitable.ts'
+import { type Clock, systemClock } from '../ground/clock.ts'
+import { hasGrown, refuseTooLarge } from './account-size.ts'
+import { HeapGuard, type HeapProbe } from './heap-guard.ts'
+import { type AccountDatabase, KeptAccount, type StoredAccount } from './kept-account.ts'
+import type { Account, AccountSnapshots, Capacity, Change, Store } from './store.ts'
 import { StoreError } from './store-error.ts'
-import { type AccountData, type AccountDatabase, StoredAccount, type StoredAccountOptions } from './stored-account.ts'
-import { weighAccount, weighChange, weighCounts, weighReplaced } from './weight.ts'
-
-/** How many accounts are written at the same time when the store closes. */
-const FLUSHED = 128
-/** In milliseconds, the interval at which the progress of the last writes is reported. */
-const PROGRESS = 1_000
 
 /** Where the accounts of one process are stored. */
 export interface AccountsDriver {
-  /** Stores an account from now on. A write has the data as it is at its beginning; it follows the write before it. */
-  open(accountId: string, data: AccountData): AccountDatabase
+  /** The place of a new account. */
+  open(accountId: string): AccountDatabase
   /** Whether no account can get this id, although no account has it now. */
   isBlocked?(accountId: string): boolean
+  /** The number of the next generated id. Default: they count from 1. */
+  nextNumber?(): Promise<number>
   /** Deletes an account for good. */
   remove?(accountId: string): Promise<void>
-  /** Called once, before the last writes. */
-  prepareClose?(): Promise<void>
-  /** Called once a second during the last writes, with the numbers of written accounts and of all to be written. */
-  saving?(written: number, all: number): void
   /** Called once, when everything is written. */
   close?(): void
 }
 
 export interface AccountsOptions {
-  /** Gives the times of use, which decide about eviction. Default: the machine's clock. */
+  /** The time of the store. Default: the machine's clock. */
   clock?: Clock | undefined
-  /** Without a budget, the accounts may take any amount of memory. */
-  budget?: MemoryBudget | undefined
+  /** Tells how full the heap is. Default: measured after major garbage collections. */
+  probe?: HeapProbe | undefined
+  /** Called with one sentence when accounts may no longer grow. */
+  warn?: ((message: string) => void) | undefined
 }
 
 /**
  * The store of one process. All accounts are in memory, and each is stored through a database of its own. Reads and
  * refusals see the latest accepted state, which may not be written yet. An accepted change is answered after its write.
  */
-export class Accounts implements Store, StoreExtras {
+export class Accounts implements Store {
   readonly snapshots: AccountSnapshots = {
     take: async (accountId, request) => {
-      const account = this.#find(accountId)
-      const { state, outdated } = account
-      const outcome = account.snapshots.take(request, { state, counters: copyCounters(account), outdated })
+      const kept = this.#find(accountId)
+      this.#refuseGrowth()
+      const outcome = kept.snapshots.take(request, kept.account)
       if (outcome.ok) {
-        this.#noteChange(account)
-        account.touch()
+        this.#use(kept, true)
+        kept.count(kept.account.counters)
       }
       return outcome
     },
     list: async (accountId) => this.#find(accountId).snapshots.list(),
-    read: async (accountId, name) => {
-      const { snapshots, incarnation } = this.#find(accountId)
-      const found = snapshots.find(name)
-      return found && { incarnation, state: found.state, counters: found.counters, takenAt: found.takenAt }
-    },
+    read: async (accountId, name) => this.#find(accountId).snapshots.find(name),
     delete: async (accountId, name) => this.#find(accountId).snapshots.delete(name),
     keyHashes: async (accountId) => this.#find(accountId).snapshots.keyHashes(),
   }
-  readonly #accounts = new Map<string, StoredAccount>()
+  readonly #accounts = new Map<string, KeptAccount>()
   /** Hash of a key → id of the account that has it. */
   readonly #holders = new Map<string, string>()
-  /** The ids of accounts that are being deleted. Until the deletion ends, no other account gets their ids and keys. */
-  readonly #deleting = new Map<string, Deletion>()
-  readonly #queue = new EvictionQueue()
+  /** The deletions under way by id. Until a deletion ends, no other account gets the id and the keys. */
+  readonly #removing = new Map<string, Promise<void>>()
   readonly #driver: AccountsDriver
   readonly #clock: Clock
-  readonly #budget: MemoryBudget | undefined
+  readonly #guard: HeapGuard
   #incarnations = 0
+  #uses = 0
   #newIds = 0
   #closing: Promise<void> | undefined
-  #onOutdated: OutdatedListener = () => {}
-  /** The same for all accounts: functions for each one would weigh 3 % of an empty account. */
-  readonly #listeners: Pick<StoredAccountOptions, 'onWritten' | 'onForgotten'> = {
-    onWritten: (written) => this.#settle(written),
-    onForgotten: (forgetful, counts) => this.#noteOutdated(forgetful, weighCounts(counts)),
-  }
+  #onScarce: (evicted: readonly string[]) => void = () => {}
 
-  constructor(driver: AccountsDriver, { clock = systemClock, budget }: AccountsOptions = {}) {
+  constructor(driver: AccountsDriver, { clock = systemClock, probe, warn }: AccountsOptions = {}) {
     this.#driver = driver
     this.#clock = clock
-    this.#budget = budget
+    this.#guard = new HeapGuard({ probe, warn, relieve: () => this.#onScarce(this.#evictHalf()) })
   }
 
-  listenOutdated(listener: OutdatedListener): void {
-    this.#onOutdated = listener
+  /** Calls the listener when memory is scarce, with the ids of the sandboxes that are deleted for that reason. */
+  listenScarce(listener: (evicted: readonly string[]) => void): void {
+    this.#onScarce = listener
   }
 
-  /** Adds an account that is stored already. It is not evicted before `queueLoaded`. */
-  load(data: AccountData): void {
-    const { quotas, tallies } = countersFor(data, [data.state])
-    this.#add({ ...data, quotas: PersistentMap.of(quotas), tallies: PersistentMap.of(tallies) }, data.state)
-  }
-
-  /** Puts all loaded accounts into the eviction queue, in the order of their last use. */
-  queueLoaded(): void {
+  /** Adds accounts that are stored already, with their places. */
+  load(databases: readonly AccountDatabase[]): void {
     const now = this.#clock()
-    const uses = [...this.#accounts.values()].flatMap((account) => {
-      const { use } = account
-      return use === undefined ? [] : [{ account, use }]
-    })
-    uses.sort((one, other) => one.use.usedAt - other.use.usedAt)
-    for (const { account, use } of uses) {
+    const kept = databases.flatMap((database) => {
+      const { data } = database
+      if (data === null) return []
       // If the clock was set back since then, the account must not be kept until the clock shows that time again.
-      use.usedAt = Math.min(use.usedAt, now)
-      this.#queue.add(account)
+      const use = data.use && { ...data.use, usedAt: Math.min(data.use.usedAt, now) }
+      return this.#add({ ...data, use }, database)
+    })
+    for (const each of kept.toSorted((one, other) => (one.use?.usedAt ?? 0) - (other.use?.usedAt ?? 0))) {
+      each.lastUse = ++this.#uses
     }
   }
 
-  /** Writes all accounts again, because the stored files may be gone. */
-  rewrite(): void {
-    // A write that fails is tried again with the account's next change, and at `close`.
-    for (const account of this.#accounts.values()) Promise.resolve(account.write()).catch(() => {})
-  }
-
   async list(): Promise<string[]> {
-    return [...this.#accounts.keys()]
+    // An account that could not be deleted is at the end of the map.
+    const accounts = Array.from(this.#accounts.values(), ({ account }) => account)
+    return accounts.sort((one, other) => one.incarnation - other.incarnation).map(({ state }) => state.id)
   }
 
   async find(by: 'id' | 'key', name: string): Promise<string | undefined> {
-    return by === 'id' ? this.#accounts.get(name)?.state.id : this.#holders.get(name)
+    return by === 'id' ? this.#accounts.get(name)?.account.state.id : this.#holders.get(name)
   }
 
   async newId(): Promise<string> {
     for (;;) {
-      const id = `account-${++this.#newIds}`
+      const id = `account-${(await this.#driver.nextNumber?.()) ?? ++this.#newIds}`
       if (!this.#isTaken(id) && this.#driver.isBlocked?.(id) !== true) return id
     }
   }
 
   async hasRoom(capacity: Capacity): Promise<boolean> {
-    return !this.#isFull(capacity) || this.#findEvicted(capacity) !== undefined
+    return this.#findVictims(capacity) !== undefined
   }
 
-  async create(state: AccountState, capacity: Capacity = {}): Promise<string | undefined> {
-    this.#refuseWhenClosed()
+  async create(state: AccountState, capacity: Capacity = {}): Promise<string[]> {
     const { id } = state
     // A client may use the key of its sandbox at the moment when that sandbox is evicted.
-    if (capacity.evictable === true) await this.#deleting.get(id)?.ended
+    if (capacity.evictable === true) await this.#removing.get(id)?.catch(() => {})
+    this.#refuseWhenClosed()
     if (this.#isTaken(id)) throw new StoreError('taken', `There is an account "${id}" already`)
-    const lacksMemory = this.#budget?.fits(state, capacity.evictable === true) === false
-    const evicted = this.#isFull(capacity) || lacksMemory ? this.#findEvicted(capacity) : undefined
-    if (evicted === undefined && this.#isFull(capacity)) {
+    this.#refuseTakenKeys(state)
+    refuseTooLarge(state)
+    this.#refuseGrowth()
+    const victims = this.#findVictims(capacity)
+    if (victims === undefined) {
       throw new StoreError('full', `There are ${this.#accounts.size} accounts, which is the maximum`)
     }
-    const use = capacity.evictable && { usedAt: this.#clock(), changed: false }
-    const account = this.#add(
-      { state, quotas: PersistentMap.of(), tallies: PersistentMap.of(), requests: 0, ...(use && { use }) },
-      undefined,
-      evicted?.share?.weight,
-    )
-    this.#queue.add(account)
-    if (evicted !== undefined) this.#detach(evicted)
-    try {
-      await account.write()
-    } catch (error) {
-      if (evicted !== undefined) this.#reattach(evicted)
-      throw error
-    }
-    if (evicted === undefined) return undefined
-    await this.#remove(evicted)
-    return evicted.state.id
+    const use = capacity.evictable === true ? { usedAt: this.#clock(), changed: false } : undefined
+    const kept = this.#add({ state, counters: NO_COUNTERS, use }, this.#driver.open(id))
+    const writing = kept.save()
+    // If the account cannot be written, the others stay.
+    await Promise.all([writing, ...victims.map((victim) => this.#remove(victim, writing))])
+    return victims.map(({ account }) => account.state.id)
   }
 
-  async read(accountId: string): Promise<AccountState> {
-    return this.#find(accountId).state
+  async read(accountId: string): Promise<Account> {
+    return this.#find(accountId).account
   }
 
   update<Value, Code extends string = ErrorCode>(
     accountId: string,
-    decide: (state: AccountState) => Decision<AccountState, Value, Code>,
+    decide: (state: AccountState, version: number) => Decision<AccountState, Value, Code>,
     incarnation?: number,
   ): Awaitable<Decision<AccountState, Value, Code>> {
-    const account = this.#find(accountId, incarnation)
-    const decision = decide(account.state)
-    if (!decision.ok) return decision
-    if (decision.state.id !== accountId) throw new Error(`The account "${accountId}" cannot become another one`)
-    const hasNewKeys = decision.state.keys !== account.state.keys
-    if (hasNewKeys) this.#refuseTakenKeys(decision.state)
-    if (decision.state !== account.state) {
-      const weighed = weighChange(account.state, decision.state)
-      account.share?.change(decision.state, weighed)
-      this.#noteOutdated(account, weighed.outdated)
-      this.#noteChange(account)
-    }
-    if (hasNewKeys) this.#claimKeys(account, decision.state)
-    const written = account.accept(decision.state)
-    return written instanceof Promise ? written.then(() => decision) : decision
+    const kept = this.#find(accountId, incarnation)
+    const decision = decide(kept.account.state, kept.account.version)
+    return decision.ok ? whenReady(this.#change(kept, { state: decision.state }), () => decision) : decision
   }
 
-  async replace(accountId: string, state: AccountState, counters: Replacement): Promise<void> {
-    const account = this.#find(accountId, counters.incarnation)
-    this.#refuseTakenKeys(state)
-    const former = account.share?.ofState ?? weighAccount(account.state)
-    account.share?.replace(state, counters.snapshot)
-    this.#claimKeys(account, state)
-    const data = account.mutableData
-    const present = account.share?.ofState ?? weighAccount(state)
-    const source = account.snapshots.find(counters.snapshot ?? '')
-    const since = source === undefined ? counters.outdatedSince : account.outdated - source.outdated
-    const outdated = weighReplaced(former, present, since)
-    this.#noteOutdated(account, outdated + weighCounts(data.quotas.size + data.tallies.size))
-    const { quotas, tallies } = countersFor(counters, [state])
-    data.quotas = PersistentMap.of(quotas)
-    data.tallies = PersistentMap.of(tallies)
-    data.requests = counters.requests ?? data.requests
-    this.#noteChange(account)
-    await account.accept(state)
+  transact<Value>(
+    accountId: string,
+    change: (account: Account, real: number) => Change<Value>,
+    incarnation?: number,
+  ): Awaitable<Value> {
+    const kept = this.#find(accountId, incarnation)
+    const { value, ...changed } = change(kept.account, this.#clock())
+    return whenReady(this.#change(kept, changed), () => value)
   }
 
-  async delete(accountId: string): Promise<void> {
-    const account = this.#find(accountId)
-    this.#detach(account)
-    await this.#remove(account)
-  }
-
-  enter<Request, Plan extends CountingPlan, Value extends object>(
+  enter<Value>(
     keyHash: string,
-    admission: Admission<Request, Plan, Value>,
-    request: Request,
+    admit: (account: Account, real: number) => { counters: Counters; value: Value },
   ): Value | undefined {
     const accountId = this.#holders.get(keyHash)
     if (accountId === undefined) return undefined
     this.#refuseWhenClosed()
-    const entered = this.#accounts.get(accountId)
+    const kept = this.#accounts.get(accountId)
     // The account is being deleted.
-    if (entered === undefined) return undefined
-    if (entered.use !== undefined) this.#queue.use(entered, this.#clock())
-    const data = entered.mutableData
-    const { state, quotas } = data
-    const found = enterAccount(state, data, admission, request, entered.incarnation)
-    // The single count that a request changes is part of the weight of its journal entry.
-    const forgotten = quotas.size - data.quotas.size
-    if (forgotten > 0) this.#noteOutdated(entered, weighCounts(forgotten))
-    return admission.conclude(request, found)
-  }
-
-  refund({ id, incarnation }: Incarnate, bucket: string, startedAt: number): Hits | undefined {
-    this.#refuseWhenClosed()
-    const account = this.#accounts.get(id)
-    return account?.incarnation !== incarnation ? undefined : refundCharge(account.mutableData, bucket, startedAt)
-  }
-
-  async count<Value>(accountId: string, visit: Visitor<Value>, { stored = false }: CountOptions = {}): Promise<Value> {
-    const account = this.#find(accountId)
-    const { data } = account
-    const { quotas, tallies, requests } = data
-    const value = visit(data.state, data, account.incarnation)
-    if (data.quotas === quotas && data.tallies === tallies && data.requests === requests) return value
-    account.touch()
-    this.#noteChange(account)
-    if (stored) {
-      // What a request changes is part of the weight of its journal entry, but this is the change of a user.
-      this.#noteOutdated(account, weighCounts(data.quotas.changesSince(quotas)?.length ?? quotas.size))
-      await account.write()
-    }
+    if (kept === undefined) return undefined
+    const { counters, value } = admit(kept.account, this.#clock())
+    this.#use(kept, false)
+    kept.count(counters)
     return value
+  }
+
+  async delete(accountId: string): Promise<void> {
+    await this.#remove(this.#find(accountId))
   }
 
   close(): Promise<void> {
@@ -284,120 +185,117 @@ export class Accounts implements Store, StoreExtras {
   }
 
   async #close(): Promise<void> {
-    if (this.#driver.prepareClose !== undefined) await this.#driver.prepareClose()
-    const failure = await this.#flushAll()
+    this.#guard.close()
+    const outcomes = await Promise.allSettled([...this.#accounts.values()].map((kept) => kept.flush()))
+    await Promise.allSettled(this.#removing.values())
     this.#driver.close?.()
-    if (failure !== undefined) throw failure.reason
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
   }
 
-  /** Resolves to the first failure. Writes only some accounts as text at a time: all texts may be gigabytes. */
-  async #flushAll(): Promise<{ reason: unknown } | undefined> {
-    const unsaved = [...this.#accounts.values()].filter((account) => account.isUnsaved)
-    const queue = unsaved.values()
-    let failure: { reason: unknown } | undefined
-    let written = 0
-    let told = elapsed()
-    const flushNext = async () => {
-      for (const account of queue) {
-        await Promise.resolve(account.flush()).catch((reason: unknown) => {
-          failure ??= { reason }
-        })
-        written++
-        if (elapsed() - told < PROGRESS) continue
-        told = elapsed()
-        this.#driver.saving?.(written, unsaved.length)
-      }
-    }
-    await Promise.all(Array.from({ length: FLUSHED }, flushNext))
-    return failure
-  }
-
-  #find(accountId: string, incarnation?: number): StoredAccount {
+  #find(accountId: string, incarnation?: number): KeptAccount {
     this.#refuseWhenClosed()
-    const account = this.#accounts.get(accountId)
-    const isMeant = account !== undefined && (incarnation === undefined || account.incarnation === incarnation)
+    const kept = this.#accounts.get(accountId)
+    const isMeant = kept !== undefined && (incarnation === undefined || kept.account.incarnation === incarnation)
     if (!isMeant) throw new StoreError('unknown-account', `There is no account "${accountId}"`)
-    return account
+    return kept
+  }
+
+  /** Accepts a change. Resolves once it is stored; `undefined` if nothing has to be stored. */
+  #change(kept: KeptAccount, changed: Partial<Pick<Account, 'state' | 'counters'>>): Promise<void> | undefined {
+    const { account } = kept
+    const { state, counters } = { ...account, ...changed }
+    if (state.id !== account.state.id) {
+      throw new Error(`The account "${account.state.id}" cannot become another one`)
+    }
+    // The same state again needs no write of its own, but the present write may not be finished.
+    if (state === account.state && counters === account.counters) return kept.writing
+    refuseTooLarge(state, account.state)
+    if (this.#guard.refusal !== undefined && hasGrown(state, account.state)) this.#refuseGrowth()
+    const hasSameKeys = state.keys === account.state.keys
+    if (!hasSameKeys) this.#claimKeys(kept, state)
+    this.#use(kept, true)
+    const isSame = hasSameKeys && state.faults === account.state.faults && counters === account.counters
+    return kept.change(state, isSame ? counters : countersFor(counters, state))
   }
 
   #refuseWhenClosed(): void {
     if (this.#closing !== undefined) throw new StoreError('closed', 'The store is closed')
   }
 
-  #noteOutdated(account: StoredAccount, bytes: number): void {
-    account.outdated += bytes
-    this.#onOutdated(account.state.id, bytes)
+  /** @throws StoreError `out-of-memory` */
+  #refuseGrowth(): void {
+    const { refusal } = this.#guard
+    if (refusal !== undefined) throw Object.assign(new StoreError('out-of-memory', refusal), { reported: true })
   }
 
   #isTaken(accountId: string): boolean {
-    return this.#accounts.has(accountId) || this.#deleting.has(accountId)
+    return this.#accounts.has(accountId) || this.#removing.has(accountId)
   }
 
-  #noteChange(account: StoredAccount): void {
-    if (account.use !== undefined) this.#queue.change(account, this.#clock())
+  #use(kept: KeptAccount, isChange: boolean): void {
+    if (kept.use === undefined) return
+    kept.use = { usedAt: this.#clock(), changed: kept.use.changed || isChange }
+    kept.lastUse = ++this.#uses
   }
 
-  #isFull({ limit = Number.POSITIVE_INFINITY }: Capacity): boolean {
-    return this.#accounts.size >= limit
+  /** The accounts that are evicted for a new one; `undefined` if there is no room. */
+  #findVictims({ limit = Number.POSITIVE_INFINITY }: Capacity): KeptAccount[] | undefined {
+    const wanted = this.#accounts.size + 1 - limit
+    if (wanted <= 0) return []
+    const sandboxes = this.#sandboxes()
+    if (sandboxes.length < wanted) return undefined
+    if (wanted > 1) return sandboxes.sort(byUse).slice(0, wanted)
+    return [sandboxes.reduce((one, other) => (byUse(one, other) < 0 ? one : other))]
   }
 
-  /** The account that is evicted for another one, if there is one. */
-  #findEvicted({ idle = Number.POSITIVE_INFINITY }: Capacity): StoredAccount | undefined {
-    return this.#queue.next(this.#clock(), idle)
+  /**
+   * Deletes the half of the sandboxes that is evicted first, because memory is scarce. The last one stays: its client may
+   * be using it. Returns their ids.
+   */
+  #evictHalf(): string[] {
+    const sandboxes = this.#sandboxes().sort(byUse)
+    const victims = sandboxes.slice(0, Math.floor(sandboxes.length / 2))
+    // An account whose file cannot be deleted stays.
+    for (const victim of victims) this.#remove(victim).catch(() => {})
+    return victims.map(({ account }) => account.state.id)
   }
 
-  /** `persisted` is absent for a new account. `freed` is the number of bytes that an evicted account releases for it. */
-  #add(data: AccountData, persisted: AccountState | undefined, freed = 0): StoredAccount {
-    const { id } = data.state
-    const isSandbox = data.use !== undefined
-    this.#refuseTakenKeys(data.state)
-    const account = new StoredAccount(this.#driver.open(id, data), {
-      persisted,
-      incarnation: ++this.#incarnations,
-      ...this.#listeners,
-      share:
-        persisted === undefined
-          ? this.#budget?.open(data.state, isSandbox, freed)
-          : this.#budget?.load(data.state, isSandbox),
-    })
-    this.#claimKeys(account, data.state)
-    this.#accounts.set(id, account)
-    return account
+  #sandboxes(): KeptAccount[] {
+    return [...this.#accounts.values()].filter(({ use }) => use !== undefined)
   }
 
-  /** From now on no caller finds the account. Its id and its keys stay taken until it is removed. */
-  #detach(account: StoredAccount): void {
-    const { id } = account.state
+  #add(data: StoredAccount, database: AccountDatabase): KeptAccount {
+    const kept = new KeptAccount(data, ++this.#incarnations, database, (written) => this.#releaseKeys(written))
+    this.#claimKeys(kept, data.state)
+    kept.lastUse = ++this.#uses
+    this.#accounts.set(data.state.id, kept)
+    return kept
+  }
+
+  /**
+   * Deletes an account for good, as soon as `after` is fulfilled. At once, no caller finds it any more. If it cannot be
+   * deleted, it is available again.
+   */
+  #remove(kept: KeptAccount, after?: Promise<void>): Promise<void> {
+    const { id } = kept.account.state
     this.#accounts.delete(id)
-    this.#queue.remove(account)
-    this.#deleting.set(id, startDeletion())
+    const removing = this.#erase(kept, after).finally(() => this.#removing.delete(id))
+    this.#removing.set(id, removing)
+    return removing
   }
 
-  #reattach(account: StoredAccount): void {
-    this.#endDeletion(account.state.id)
-    this.#accounts.set(account.state.id, account)
-    this.#queue.add(account)
-  }
-
-  #endDeletion(accountId: string): void {
-    this.#deleting.get(accountId)?.end()
-    this.#deleting.delete(accountId)
-  }
-
-  /** Deletes a detached account for good. If that fails, the account is available again. */
-  async #remove(account: StoredAccount): Promise<void> {
-    const { id } = account.state
+  async #erase(kept: KeptAccount, after?: Promise<void>): Promise<void> {
+    const { id } = kept.account.state
     try {
+      await after
       // A write under way would create the file again. Another write would need space, which a full disk does not have.
-      await account.drain()
+      await kept.drain()
       await this.#driver.remove?.(id)
     } catch (error) {
-      this.#reattach(account)
+      this.#accounts.set(id, kept)
       throw error
     }
-    account.share?.close()
-    for (const hash of account.keyHashes) this.#holders.delete(hash)
-    this.#endDeletion(id)
+    for (const hash of kept.keyHashes) this.#holders.delete(hash)
   }
 
   /** @throws StoreError `taken` for a key that belongs to another account. */
@@ -408,34 +306,25 @@ export class Accounts implements Store, StoreExtras {
     }
   }
 
-  #claimKeys(account: StoredAccount, { id, keys }: AccountState): void {
-    for (const { hash } of keys) {
-      this.#holders.set(hash, id)
-      account.keyHashes.add(hash)
+  #claimKeys(kept: KeptAccount, state: AccountState): void {
+    this.#refuseTakenKeys(state)
+    for (const { hash } of state.keys) {
+      this.#holders.set(hash, state.id)
+      kept.keyHashes.add(hash)
     }
-  }
-
-  /** Runs after a write, failed or not. */
-  #settle(account: StoredAccount): void {
-    const { persisted, state, share } = account
-    if (persisted === undefined) share?.close()
-    else share?.restore(state)
-    this.#releaseKeys(account)
   }
 
   /**
    * Runs after a write. It releases the keys that the account has given up, or the whole account if its first write
    * failed. A key stays taken until that write: if it failed, two accounts would have the key.
    */
-  #releaseKeys(account: StoredAccount): void {
-    const { persisted, state, keyHashes } = account
+  #releaseKeys(kept: KeptAccount): void {
+    const { stored, keyHashes } = kept
+    const { id, keys } = kept.account.state
     // The usual case: the keys have not changed.
-    if (persisted?.keys === state.keys && keyHashes.size === state.keys.length) return
-    if (persisted === undefined) {
-      this.#accounts.delete(state.id)
-      this.#queue.remove(account)
-    }
-    const held = new Set((persisted === undefined ? [] : [...persisted.keys, ...state.keys]).map(({ hash }) => hash))
+    if (stored?.keys === keys && keyHashes.size === keys.length) return
+    if (stored === undefined) this.#accounts.delete(id)
+    const held = new Set((stored === undefined ? [] : [...stored.keys, ...keys]).map(({ hash }) => hash))
     for (const hash of keyHashes) {
       if (held.has(hash)) continue
       keyHashes.delete(hash)
@@ -444,20 +333,7 @@ export class Accounts implements Store, StoreExtras {
   }
 }
 
-function copyCounters({ data: { quotas, tallies } }: StoredAccount): Counters {
-  return { quotas: new Map(quotas.entries()), tallies: new Map(tallies.entries()) }
-}
-
-/** A deletion that is under way. */
-interface Deletion {
-  ended: Promise<void>
-  end(): void
-}
-
-function startDeletion(): Deletion {
-  let end = () => {}
-  const ended = new Promise<void>((resolve) => {
-    end = resolve
-  })
-  return { ended, end: () => end() }
+/** The order of eviction: the unchanged first, the least recently used first. */
+function byUse(one: KeptAccount, other: KeptAccount): number {
+  return Number(one.use?.changed) - Number(other.use?.changed) || one.lastUse - other.lastUse
 }

@@ -1,8 +1,8 @@
-import { LowSync, MemorySync } from 'lowdb'
+import { Low, Memory } from 'lowdb'
 import { Accounts, type AccountsOptions } from './accounts.ts'
-import type { AccountData } from './stored-account.ts'
+import type { StoredAccount } from './kept-account.ts'
 
-/** A store whose accounts end with the process. Every method answers at once. */
+/** A store whose accounts end with the process. */
 export function openMemoryStore(options?: AccountsOptions): Accounts {
-  return new Accounts({ open: (_, data) => new LowSync(new MemorySync<AccountData>(), data) }, options)
+  return new Accounts({ open: () => new Low<StoredAccount | null>(new Memory(), null) }, options)
 }

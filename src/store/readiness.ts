@@ -7,7 +7,7 @@ export type StoreState =
 
 /** Tells whether the accounts of a server can be reached. It does not ask the store, because the state is known. */
 export interface Readiness {
-  readonly kind: 'memory' | 'folder' | 'redis' | 'own'
+  readonly kind: 'memory' | 'folder' | 'redis'
   readonly state: StoreState
 }
 

@@ -1,11 +1,14 @@
 /**
- * Why a store did not do its work. The caller can avoid `taken`, `full`, `damaged` and `unknown-account`. A store that
- * other processes share may be `unavailable` for a while: nothing was done then. `unknown` means that the work may have
- * been done, or may still be done.
+ * Why a store did not do its work. The caller can avoid `taken`, `full`, `damaged` and `unknown-account`. With
+ * `too-large`, the account would have too many domains or groups; with `out-of-memory`, nothing may grow for lack of
+ * memory. A store that other processes share may be `unavailable` for a while: nothing was done then. `unknown` means
+ * that the work may have been done, or may still be done.
  */
 export type StoreProblem =
   | 'taken'
   | 'full'
+  | 'too-large'
+  | 'out-of-memory'
   | 'unknown-account'
   | 'closed'
   | 'locked'
@@ -22,8 +25,6 @@ export class StoreError extends Error {
   reported = false
   /** The name of the damaged file, if the error is about a file. */
   file: string | undefined
-  /** Whether the store has no memory for any change, not only for this account. */
-  isOutOfMemory = false
 
   constructor(problem: StoreProblem, message: string, options?: ErrorOptions) {
     super(message, options)

@@ -135,8 +135,7 @@ export async function serveTrial<End>(
       journal.subscribe((entry) => {
         if (onlyJudges) {
           const { requestId, method, path, status } = entry
-          const redact = journal.redactorFor(entry)
-          if (asked.size < EXCHANGES) asked.set(requestId, { method: redact(method), path: redact(path), status })
+          if (asked.size < EXCHANGES) asked.set(requestId, { method, path, status })
           return
         }
         if (exchanges.length >= EXCHANGES) {
@@ -197,6 +196,6 @@ function holdLimited(answer: Service, milliseconds: number, partsOf: () => Stand
 
 async function readAccounts({ store }: StandIn): Promise<Map<string, AccountState>> {
   const accounts = new Map<string, AccountState>()
-  for (const id of await store.list()) accounts.set(id, await store.read(id))
+  for (const id of await store.list()) accounts.set(id, (await store.read(id)).state)
   return accounts
 }

@@ -30,7 +30,7 @@ export const NOON = '2026-01-15T12:00:00Z'
 /** What the items of a list have at least. */
 const NAMED = { name: 'a.example' }
 const LEAST: Readonly<Record<string, object>> = {
-  ...{ domains: NAMED, former_domains: NAMED, groups: { name: 'X' } },
+  ...{ domains: NAMED, groups: { name: 'X' } },
   scenes: { title: 'T', text: 'T' },
 }
 

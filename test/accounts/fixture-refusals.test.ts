@@ -9,7 +9,7 @@ import { accountOf, fileWith, fixtureWith, NOON } from './fixture-files.ts'
 const MOMENT = "be an instant such as 2026-01-15T09:00:00Z, or a duration before the account's creation such as P21D"
 
 const FIELDS =
-  '$schema, title, description, plan, seed, clock, keys, domains, former_domains, groups, groups_created, scenes'
+  '$schema, title, description, plan, seed, clock, keys, domains, groups, groups_created, scenes, former_domains'
 
 const FIELDS_OF_A_DOMAIN =
   'name, features, added_at, profile, since, volume, policy, record, record_since, former_records'
@@ -25,7 +25,6 @@ async function refusalOf(path: string): Promise<string> {
 
 const TEXT = 'be of type string'
 const WHOLE = 'be of type integer'
-const LIST = 'be of type array'
 const OBJECT = 'be of type object'
 const TRUTH = 'be of type boolean'
 const PROFILES = `be one of ${PROFILE_NAMES.map((name) => `"${name}"`).join(', ')}`
@@ -50,8 +49,6 @@ const WRONG: readonly [place: string, value: unknown, must: string][] = [
   ['/domains/1/profile', 'spoof', PROFILES],
   ['/domains/0/record', {}, 'have at least 1 field'],
   ['/domains/0/record/sp', 'block', 'be one of "none", "quarantine", "reject"'],
-  ['/former_domains', {}, LIST],
-  ['/former_domains/0/profile', 'spoof', PROFILES],
   ['/groups/0/name', ' ', 'be a name with at least one visible character'],
   ['/groups/0/domains/0', {}, TEXT],
 ]
@@ -61,18 +58,12 @@ const UNKNOWN: readonly [place: string, fixture: unknown, allowed: string][] = [
   ['/a~1b~0c', { 'a/b~c': 1 }, FIELDS],
   ['/keys/0/secret', fixtureWith('/keys/0/secret', 'x'), 'label, key, id, hash, disabled, created_at'],
   ['/domains/0/featurs', fixtureWith('/domains/0/featurs', []), FIELDS_OF_A_DOMAIN],
-  [
-    '/former_domains/0/features',
-    { former_domains: [{ name: 'a.example', features: [] }] },
-    'name, profile, since, volume, policy',
-  ],
 ]
 
 const record = (fixed: object) => fixtureWith('/domains/0/record', fixed)
 const groups = (...given: object[]) => ({ domains: ['a.example'], groups: given })
 const TWICE = 'a.example is named more than once.'
 const SAME_KEYS = [{ key: 'x' }, {}, { label: 'Again', key: 'x' }]
-const formers = (...names: string[]) => names.map((name) => ({ name }))
 const ID = 'abcdefgh'
 const LETTERS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const STRANGER = 'is not among the domains of this fixture.'
@@ -109,8 +100,6 @@ describe('a fixture file is refused', () => {
     ['/domains/1', { domains: ['a.example', 'no host'] }, '"no host" is not a valid hostname.'],
     ['/domains/0/name', { domains: [{ name: '192.0.2.1' }] }, IPV4],
     ['/domains/2', { domains: ['a.example', 'b.example', 'A.example.'] }, TWICE],
-    ['/former_domains/0/name', { domains: ['a.example'], former_domains: formers('A.example') }, TWICE],
-    ['/former_domains/1/name', { former_domains: formers('a.example', 'a.example.') }, TWICE],
     ['/groups/0/domains/0', groups({ name: 'X', domains: ['no host'] }), `"no host" ${STRANGER}`],
     [
       '/groups/1/domains/1',

@@ -136,6 +136,8 @@ it('a folder of an earlier version starts with values that are refused now, and 
   account.groupsCreated = Number.MAX_SAFE_INTEGER
   account.origin.fixture.groups_created = Number.MAX_SAFE_INTEGER
   account.origin.fixture.domains[0].added_at = 'P99999999999999D'
+  account.origin.fixture.domains[0].former_records = [{ record: { count: 1 }, until: 'P1D' }]
+  account.origin.fixture.former_domains = [{ name: 'old.example', profile: 'parked' }]
   writeFileSync(path, JSON.stringify(file))
   for (let start = 0; start < 3; start++) {
     const service = await startService({ data, store: undefined })

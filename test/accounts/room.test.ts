@@ -1,14 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { OptionError, startUnderstudy } from '../../src/index.ts'
+import type { HeapProbe } from '../../src/store/heap-guard.ts'
+import { openMemoryStore } from '../../src/store/memory.ts'
 import { askControl, type ControlPlane, startControlPlane } from '../support/control-plane.ts'
 import { recordingLog } from '../support/recording-log.ts'
 import { asks } from '../support/rows.ts'
-import { startService } from '../support/service.ts'
+import { START, startService } from '../support/service.ts'
 
 const HOUR = 3_600_000
 
 const NO_ROOM =
-  /^There is no room for another account: there are \d+, and no sandbox can be deleted for it\. Delete accounts, or start the server with a larger --max-accounts or a shorter --sandbox-idle\.$/
+  /^There is no room for another account: there are \d+, and no sandbox can be deleted for it\. Delete accounts, or start the server with a larger --max-accounts\.$/
 
 async function idsOf({ get }: ControlPlane): Promise<string[]> {
   return (await get('/accounts')).data.accounts.map(({ id }: { id: string }) => id).toSorted()
@@ -31,18 +32,15 @@ describe('when there are as many accounts as there may be', () => {
     expect(await idsOf(plane)).toEqual(['another', 'default', 'mine', 'sandbox_c'])
   })
 
-  it('a sandbox that was changed makes room after it was idle, and no sooner', async () => {
-    const plane = await startControlPlane({ maxAccounts: 3, sandboxIdle: '30m' })
-    const { ask, post, advance } = plane
+  it('a sandbox that was changed makes room when there is no other, the one first that was used longest ago', async () => {
+    const plane = await startControlPlane({ maxAccounts: 4 })
+    const { ask } = plane
     for (const name of ['a', 'b']) await ask(`sandbox_${name}`, 'POST', '/domains', { domains: ['a.example'] })
-    advance(HOUR / 2 - 1)
-    await ask('sandbox_b', 'GET', '/domains')
-    expect((await post('/accounts')).status).toBe(507)
-    expect((await ask('sandbox_c', 'GET', '/domains')).status).toBe(401)
-    advance(1)
-    expect((await ask('sandbox_c', 'GET', '/domains')).status).toBe(200)
-    expect(await idsOf(plane)).toEqual(['default', 'sandbox_b', 'sandbox_c'])
-    const { body } = await ask('sandbox_a', 'GET', '/domains')
+    await ask('sandbox_a', 'GET', '/domains')
+    await ask('sandbox_c', 'GET', '/domains')
+    for (const name of ['d', 'e']) await ask(`sandbox_${name}`, 'POST', '/domains', { domains: ['a.example'] })
+    expect(await idsOf(plane)).toEqual(['default', 'sandbox_a', 'sandbox_d', 'sandbox_e'])
+    const { body } = await ask('sandbox_b', 'GET', '/domains')
     expect(body.data.domains).toEqual([])
   })
 
@@ -77,30 +75,79 @@ describe('when there are as many accounts as there may be', () => {
   })
 })
 
-/** About 18 MiB, which is more than half of what accounts may have of 32 MiB. */
-const LARGE = { domains: Array.from({ length: 30_000 }, (_, index) => `host-${index}.example`) }
-/** Not the store of the test, which has no limit. */
-const LIMITED = { maxMemory: 32 * 2 ** 20, store: undefined, fixture: 'empty', enforceQuotas: false }
-
-it('Where the memory for accounts is used up, the control plane answers 507, says who holds what, and changes nothing', async () => {
-  const service = await startService(LIMITED)
-  for (const refused of [
-    asks('PUT', '/accounts/default/state', LARGE),
-    asks('POST', '/accounts/default/reset', { fixture: LARGE }),
-  ]) {
-    const refusal = await refused(service)
-    expect([refusal.status, refusal.error.code]).toEqual([507, 'insufficient_storage'])
-    expect(refusal.error.message).toMatch(
-      /would need [\d.]+ MiB more: it holds [\d.]+ MiB, and [\d.]+ of 24 MiB are free\./,
-    )
+describe('when the heap is almost full', () => {
+  async function fill(log = recordingLog()) {
+    let measure: Parameters<HeapProbe>[0] = () => {}
+    const probe: HeapProbe = (listener) => {
+      measure = listener
+      return () => {}
+    }
+    const store = openMemoryStore({ clock: () => START, probe, warn: (message) => log.warn({ reason: message }) })
+    const service = await startService({ store, enforceQuotas: false, log })
+    expect((await service.send('POST', '/domains', { domains: ['kept.example'] })).status).toBe(200)
+    return { service, log, measure: (share: number) => measure(share * 1e9, 1e9) }
   }
-  expect((await askControl(service, 'GET', '/accounts')).data.accounts).toMatchObject([{ id: 'default', domains: 0 }])
+
+  it('the control plane answers 507, and the service 500, also to a new sandbox, with one line in the log', async () => {
+    const { service, log, measure } = await fill()
+    measure(0.9)
+    for (const refused of [
+      asks('PUT', '/accounts/default/state', { domains: ['a.example', 'b.example'] }),
+      asks('POST', '/accounts/default/reset', { fixture: { domains: ['a.example', 'b.example'] } }),
+      asks('POST', '/accounts'),
+      asks('POST', '/accounts/default/snapshots', { name: 's' }),
+    ]) {
+      const refusal = await refused(service)
+      expect([refusal.status, refusal.error.code]).toEqual([507, 'insufficient_storage'])
+      expect(refusal.error.message).toMatch(/^The memory is almost full \(858 of 954 MiB\), so no account may grow: /)
+    }
+    const sandbox = { authorization: 'Bearer sandbox_new' }
+    for (const [method, headers] of [['POST'], ['GET', sandbox]] as const) {
+      const body = method === 'POST' ? { domains: ['new.example'] } : undefined
+      const { status, body: answered } = await service.send(method, '/domains', body, headers)
+      expect([status, answered.error.code]).toEqual([500, 'internal_error'])
+    }
+    expect((await service.get('/domains')).body.data.domains).toEqual(['kept.example'])
+    expect(log.warnings).toHaveLength(1)
+    expect(log.errors).toEqual([])
+    measure(0.8)
+    expect((await service.send('GET', '/domains', undefined, sandbox)).status).toBe(200)
+  })
+
+  it('sandboxes end, and requests are no longer known with what they found, except for the newest fifty', async () => {
+    const { service, measure } = await fill()
+    const ids: string[] = []
+    for (let request = 0; request < 51; request++) {
+      ids.push((await service.get('/domains')).headers['x-request-id'] as string)
+    }
+    for (const name of ['x', 'y']) {
+      await service.send('GET', '/domains', undefined, { authorization: `Bearer sandbox_${name}` })
+    }
+    measure(0.8)
+    expect((await askControl(service, 'GET', '/accounts/sandbox_x')).status).toBe(404)
+    const stateBefore = (id = '') => askControl(service, 'GET', `/accounts/default/state?before=${id}`)
+    expect([(await stateBefore(ids[0])).status, (await stateBefore(ids[1])).status]).toEqual([404, 200])
+  })
 })
 
-it('The option maxMemory is at most what the heap of Node.js permits', async () => {
-  const refusal = await startUnderstudy({ maxMemory: 2 ** 40 }).catch((error) => error)
-  expect(refusal).toBeInstanceOf(OptionError)
-  expect(refusal.message).toMatch(
-    /^maxMemory 1099511627776: must be at most [\d.]+[MG]iB, because the heap of Node\.js ends at .*gives it more\.$/,
-  )
+it('A request that would make an account too large is refused, and the account is as before', async () => {
+  const log = recordingLog()
+  const service = await startService({ fixture: 'empty', enforceQuotas: false, log })
+  const domains = Array.from({ length: 50_000 }, (_, index) => `d${index}.example`)
+  const put = (names: string[]) => askControl(service, 'PUT', '/accounts/default/state', { domains: names })
+  expect((await put(domains)).status).toBe(200)
+  const refusal = await put([...domains, 'more.example'])
+  expect([refusal.status, refusal.error]).toEqual([
+    507,
+    expect.objectContaining({
+      code: 'insufficient_storage',
+      message: 'An account may have 50000 domains, and this one would have 50001.',
+    }),
+  ])
+  const add = () => service.send('POST', '/domains', { domains: ['more.example'] })
+  const { status, body } = await add()
+  expect([status, body.error.code]).toEqual([500, 'internal_error'])
+  expect(log.errors).toEqual([expect.objectContaining({ err: expect.objectContaining({ problem: 'too-large' }) })])
+  await service.send('DELETE', '/domains', { domains: ['d0.example'] })
+  expect((await add()).status).toBe(200)
 })

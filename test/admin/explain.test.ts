@@ -57,7 +57,7 @@ describe('an explanation', () => {
     expect(explanation).toMatchObject({ documented: false, rules: [], correction: null })
     expect(explanation.fault).toMatchObject({ source: 'rule', id: 'fault_1', rule })
     expect(explanation.summary.slice(0, summary.length)).toBe(summary)
-    expect((await service.store.read('default')).domains.has('new.example')).toBe(monitored)
+    expect((await service.store.read('default')).state.domains.has('new.example')).toBe(monitored)
   })
 
   it('says that the stand-in failed, and how', async () => {

@@ -73,11 +73,6 @@ const PROOFS: Readonly<Record<string, Proof>> = {
     ),
     state('domains'),
   ],
-  'what is remembered of removed domains': [
-    BACK,
-    all(pin('two.example', { profile: 'parked' }), removal('two.example')),
-    state('former_domains'),
-  ],
   plan: [
     BACK,
     asks('PATCH', AT, { plan: 'above-stone' }),

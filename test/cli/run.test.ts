@@ -181,7 +181,9 @@ describe('the command of run', () => {
     const running = startInProcess(['run', '--', 'sh', '-c', line])
     await expect
       .poll(() => running.stderr())
-      .toMatch(/^dmarc-understudy: processes that the command left behind do not end at once: (sh|sleep)(, (sh|sleep))?\n/)
+      .toMatch(
+        /^dmarc-understudy: processes that the command left behind do not end at once: (sh|sleep)(, (sh|sleep))?\n/,
+      )
     writeFileSync(enough, '')
     expect((await running.ended).stderr).toMatch(
       /^dmarc-understudy: the command left (a process|2 processes) behind, which (was|were) ended: /m,

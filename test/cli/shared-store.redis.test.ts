@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
-import { FORMAT } from '../../src/redis/membership.ts'
 import { CERTIFICATE } from '../proxy/certificate.ts'
 import { listenOn, tlsBefore } from '../support/listening.ts'
 import { expectRefusal, it } from '../support/program.ts'
@@ -21,9 +20,10 @@ describe.skipIf(!HAS_REDIS)('servers with --store', () => {
   it('refuse to start where the data has the format of an earlier version, and say what to do', async () => {
     const { url, command } = await sharedRedis()
     const prefix = freshPrefix()
-    await command('HSET', `${prefix}:{all}:marker`, 'format', '1', 'contract', 'any')
-    const remedy = 'use the version that made them, or another --store-prefix'
-    const problem = `holds accounts under ${prefix} in format 1, and this version reads format ${FORMAT}; ${remedy}`
+    await command('HSET', `${prefix}:{all}:marker`, 'format', '3', 'contract', 'any')
+    const way = 'export each with the version that made them, and import it here under another --store-prefix'
+    const found = `holds accounts under ${prefix} in format 3, and this version reads format 4`
+    const problem = `${found}; to take accounts along, ${way}`
     await expectRefusal(['serve', '--store', url, '--store-prefix', prefix], 3, `The store ${url}/0 ${problem}`)
   })
 

@@ -141,7 +141,7 @@ describe('the ledger of verify', () => {
     const args = ['verify', '--base-url', service.baseUrl, '--allow-writes']
     const running = startProcess(args, { environment: KEY, folder })
     // It has made a group beside the seven of the fixture.
-    const groups = async () => (await service.store.read('default')).groups.size
+    const groups = async () => (await service.store.read('default')).state.groups.size
     await expect.poll(groups, { interval: 10 }).toBeGreaterThan(7)
     running.stop('SIGINT')
     const { code, stderr } = await running.ended
@@ -157,7 +157,7 @@ describe('the ledger of verify', () => {
     const before = (await service.get('/domaingroups')).text
     const target = ['verify', '--base-url', service.baseUrl]
     const running = startProcess(target, { environment: KEY, folder })
-    const groups = async () => (await service.store.read('default')).groups.size
+    const groups = async () => (await service.store.read('default')).state.groups.size
     await expect.poll(groups, { interval: 10 }).toBeGreaterThan(7)
     running.stop('SIGKILL')
     await running.ended

@@ -45,7 +45,7 @@ async function meet(row: Row): Promise<Met> {
   const watched: Surface = {
     service,
     async send(method, target, headers, body) {
-      const state = await store.read(accountOf(row))
+      const { state } = await store.read(accountOf(row))
       const fields = Object.fromEntries(fieldsOf(body, headers))
       asked = {
         method,

@@ -24,7 +24,7 @@ async function shownIn(service: ObservedService): Promise<Map<string, number>> {
 
 /** The responses whose sample does not show them, each on an account that begins anew. */
 async function failedSamples(service: ObservedService): Promise<string[]> {
-  const account = await service.store.read('default')
+  const { state: account } = await service.store.read('default')
   const samples = sampleRequests(service.contract, account, account.createdAt)
   const failed: string[] = []
   for (const [name, requests] of samples) {
@@ -51,16 +51,16 @@ describe('the sample requests', () => {
 
   it('leave no domain in use that they put in use', async () => {
     const service = await startObserved({ fixture: 'empty' })
-    const account = await service.store.read('default')
+    const { state: account } = await service.store.read('default')
     const samples = sampleRequests(service.contract, account, account.createdAt)
     await sendPlanned(service, samples.get('deleteDomains 409 domain_delete_failed') ?? [])
-    const { domains } = await service.store.read('default')
+    const { domains } = (await service.store.read('default')).state
     expect([...domains.values()].map(({ features }) => features)).toEqual([[]])
   })
 
   it('are a success of each operation, and the refusals by the contents of an account', async () => {
     const service = await startObserved({ fixture: 'demo' })
-    const account = await service.store.read('default')
+    const { state: account } = await service.store.read('default')
     expect([...sampleRequests(service.contract, account, account.createdAt).keys()]).toMatchInlineSnapshot(`
       [
         "listDmarc 200 ",
@@ -117,8 +117,8 @@ describe('a gap', () => {
 
   it('is found without a change to the account', async () => {
     const service = await startObserved({ fixture: 'empty' })
-    const before = encodeAccount(await service.store.read('default'))
+    const before = encodeAccount((await service.store.read('default')).state)
     await reportOf(service)
-    expect(encodeAccount(await service.store.read('default'))).toEqual(before)
+    expect(encodeAccount((await service.store.read('default')).state)).toEqual(before)
   })
 })

@@ -1,7 +1,7 @@
+import { OrderedMap } from 'immutable'
 import type { AccountState, DomainGroup, MonitoredDomain } from '../../src/domain/account.ts'
 import type { Refusal } from '../../src/domain/errors.ts'
 import { comparedName } from '../../src/domain/groups.ts'
-import { PersistentMap } from '../../src/domain/persistent-map.ts'
 import type { Settings } from '../../src/domain/settings.ts'
 import { exampleAccount } from '../store/example-account.ts'
 
@@ -28,9 +28,9 @@ export function accountWith({ domains = [], groups = {} }: Contents): AccountSta
   const listed = Object.entries(groups).map(([name, members]): DomainGroup => ({ id: name, name, domains: members }))
   return {
     ...exampleAccount('acme'),
-    domains: PersistentMap.of(monitored),
-    groups: PersistentMap.of(listed.map((group) => [group.id, group])),
-    groupNames: PersistentMap.of(listed.map(({ id, name }) => [comparedName(name, 'unicode'), id])),
+    domains: OrderedMap(monitored),
+    groups: OrderedMap(listed.map((group) => [group.id, group])),
+    groupNames: OrderedMap(listed.map(({ id, name }) => [comparedName(name, 'unicode'), id])),
   }
 }
 

@@ -91,7 +91,6 @@ describe('an evidence file', () => {
       'the id of an exchange',
       (secret) => ({ observations: [{ id: 'retry-after', permits: [1], evidence: [secret], count: 1 }] }),
     ],
-    ['base64', (secret) => ({ messages: { unauthorized: [Buffer.from(`user:${secret}`).toString('base64')] } })],
   ])('does not show a key in %s, whether it is known or looks like one', async (_, change) => {
     for (const [secret, secrets] of [
       [FOREIGN_KEY, [FOREIGN_KEY]],
@@ -100,7 +99,6 @@ describe('an evidence file', () => {
     ] as const) {
       const { text } = await writeAndRead({ ...CONCLUSION, ...change(secret) }, { secrets })
       expect(text).not.toContain(secret)
-      if (secrets.length > 0) expect(text).not.toContain(Buffer.from(`user:${secret}`).toString('base64'))
     }
   })
 

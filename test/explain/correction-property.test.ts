@@ -4,7 +4,6 @@ import type { PlannedRequest } from '../../src/behaviour/planned-request.ts'
 import type { AccountState } from '../../src/domain/account.ts'
 import type { Fixture } from '../../src/domain/fixture.ts'
 import { correctRequest } from '../../src/explain/correction.ts'
-import { runAtOnce } from '../../src/ground/work.ts'
 import { ACCOUNT, changeAccount } from '../support/account.ts'
 import { actionsFor } from '../support/alternatives.ts'
 import { type ObservedService, startObserved } from '../support/observed-service.ts'
@@ -49,24 +48,22 @@ async function tryOut(service: ObservedService, sent: SentRequest, before: Accou
 /** What is right is left as it is. */
 function expectNothingLeft(request: PlannedRequest, account: AccountState, { contract }: TestService): void {
   const { method, path, body } = request
-  const again = runAtOnce(
-    correctRequest(
-      {
-        method,
-        target: contract.basePath + path,
-        headers: { 'content-type': 'application/json' },
-        body: body === undefined ? undefined : Buffer.from(JSON.stringify(body)),
-      },
-      [],
-      account,
-      contract,
-    ),
+  const again = correctRequest(
+    {
+      method,
+      target: contract.basePath + path,
+      headers: { 'content-type': 'application/json' },
+      body: body === undefined ? undefined : Buffer.from(JSON.stringify(body)),
+    },
+    [],
+    account,
+    contract,
   )
   expect(again).toEqual({ before: [], request, changes: [expect.stringMatching(/^Nothing:/)] })
 }
 
 async function tryOutAll(service: ObservedService, runs: number): Promise<Set<string>> {
-  const before = await service.store.read('default')
+  const { state: before } = await service.store.read('default')
   const groupId = [...before.groups.keys()].at(-1) ?? '00000000'
   const codes = new Set<string>()
   await fc.assert(

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { correctRequest } from '../../src/explain/correction.ts'
-import { runAtOnce } from '../../src/ground/work.ts'
 
 import { ACCOUNT, changeAccount } from '../support/account.ts'
 import { type ObservedService, startObserved } from '../support/observed-service.ts'
@@ -27,7 +26,7 @@ async function correctionOf({ store, contract }: ObservedService, sent: SentRequ
   const kept = sent.headers.filter(([name]) => name.toLowerCase() !== 'authorization')
   const headers = Object.fromEntries(kept.map(([name, value]) => [name.toLowerCase(), value]))
   const received = { method, target, headers, body: body === undefined ? undefined : Buffer.from(body) }
-  return runAtOnce(correctRequest(received, [{ code }], await store.read('default'), contract))
+  return correctRequest(received, [{ code }], (await store.read('default')).state, contract)
 }
 
 /** Has a request refused, and sends its correction with all that comes before it. */
@@ -76,10 +75,10 @@ describe('what has to be sent before a correction', () => {
     ['DELETE without a body', 'DELETE', '/domains', undefined],
   ])('is what it removes or changes, where the request does not name it: %s', async (_, method, path, body) => {
     const service = await startObserved({ fixture: ACCOUNT })
-    const before = await service.store.read('default')
+    const { state: before } = await service.store.read('default')
     const correction = await correctAndSend(service, asSent(method, BASE + path, body))
     expect(correction.before).toMatchObject([{ plane: 'service', method: 'POST', path: path.split('?')[0] }])
-    const after = await service.store.read('default')
+    const { state: after } = await service.store.read('default')
     for (const [name] of before.domains.entries()) expect(after.domains.has(name), name).toBe(true)
     for (const [id, group] of before.groups.entries()) expect(after.groups.get(id)).toEqual(group)
   })

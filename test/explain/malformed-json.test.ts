@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest'
 import { findJsonPosition } from '../../src/explain/json-position.ts'
 import { parseNearlyJson } from '../../src/explain/lenient-json.ts'
 import { readJson } from '../../src/ground/json.ts'
+import { recordBody } from '../../src/journal/redaction/redaction.ts'
 
-const asIs = (text: string) => text
-const positionIn = (body: string | Buffer, redact = asIs) => {
+const positionIn = (body: string | Buffer) => {
   const held = Buffer.from(body as string)
-  return findJsonPosition({ held, size: held.length }, redact)
+  return findJsonPosition(recordBody({ held, size: held.length }, held.length, (text) => text, 0))
 }
 
 describe('the place where a body is no JSON', () => {
@@ -60,14 +60,15 @@ describe('the place where a body is no JSON', () => {
   })
 
   it('is not told of a body of which only the beginning is kept', () => {
-    expect(findJsonPosition({ held: Buffer.from('{"a":[1,2'), size: 100 }, asIs)).toBeUndefined()
-    expect(findJsonPosition({ held: Buffer.from('{"a":x,"b":1'), size: 100 }, asIs)?.offset).toBe(5)
+    const beginning = (text: string) => findJsonPosition({ text, size: 100, isCut: true })
+    expect(beginning('{"a":[1,2')).toBeUndefined()
+    expect(beginning('{"a":x,"b":1')?.offset).toBe(5)
   })
 
   it('shows no part of a secret', () => {
-    const found = positionIn('{"key":"pass-1",}', (text) => text.replace('pass-1', '…'))
-    expect(found).toMatchObject({ line: 1, column: 16, before: '', at: '', after: '' })
-    expect(found?.says).not.toContain('pass')
+    const found = positionIn('{"key":"[redacted]",}')
+    expect(found).toMatchObject({ line: 1, column: 20, before: '', at: '', after: '' })
+    expect(found?.says).toContain('not shown')
   })
 
   it.each(['', 'x'])('is shown without halves of surrogate pairs (%j before them)', (shift) => {

@@ -2,8 +2,9 @@ import { describe, expect } from 'vitest'
 import { HOUR, withKey } from '../support/account.ts'
 import { addFault, askControl, journalOf } from '../support/control-plane.ts'
 import { ask, it } from '../support/example-service.ts'
+import { failingStore, overMemory } from '../support/failing-store.ts'
 import { quotaOf } from '../support/quota-headers.ts'
-import { START } from '../support/service.ts'
+import { START, startService } from '../support/service.ts'
 
 describe('The event `quota-used-up`', () => {
   const RULE = { match: { operation: 'listDomains' }, event: 'quota-used-up', times: 1 }
@@ -67,5 +68,39 @@ describe('The event', () => {
     await addFault(service, { event: 'grace-end' })
     await service.get('/domains')
     expect((await journalOf(service))[0]?.fault?.effect).toContain('no such instant to come')
+  })
+})
+
+describe('An event after the answer', () => {
+  const EVENT = { match: { operation: 'listDomains' }, event: 'window-end' } as const
+
+  it('that cannot be stored makes the request fail, which the journal says', async () => {
+    const { store, fail, recover } = failingStore('update')
+    const service = await startService({ store })
+    await addFault(service, EVENT)
+    fail()
+    expect(await service.get('/domains')).toMatchObject({ status: 500, body: { error: { code: 'internal_error' } } })
+    recover()
+    expect((await journalOf(service))[0]).toMatchObject({ status: 500, path: '/api/v1/domains' })
+  })
+
+  it('happens to no other account that has got the id meanwhile', async () => {
+    let isOther = false
+    const store = overMemory((memory) => ({
+      async update(id, decide, incarnation) {
+        if (isOther) {
+          const { state } = await memory.read(id)
+          await memory.delete(id)
+          await memory.create(state)
+        }
+        return memory.update(id, decide, incarnation)
+      },
+    }))
+    const service = await startService({ store })
+    await addFault(service, EVENT)
+    isOther = true
+    expect((await service.get('/domains')).status).toBe(401)
+    const { data: clock } = await askControl(service, 'GET', '/accounts/default/clock')
+    expect(Date.parse(clock.now)).toBe(START)
   })
 })

@@ -137,7 +137,7 @@ describe('A preferred success', () => {
 describe('A preferred delay', () => {
   it('comes before the genuine answer, and other connections go on', async ({ empty }) => {
     const slow = prefer(empty, 'delay=600000')
-    while ((await empty.store.count('default', (_, { quotas }) => quotas.size)) === 0) await new Promise(setImmediate)
+    while ((await empty.store.read('default')).counters.quotas.size === 0) await new Promise(setImmediate)
     expect((await empty.get('/domains')).status).toBe(200)
     expect(await journalOf(empty)).toHaveLength(1)
     await empty.stop()

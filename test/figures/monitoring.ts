@@ -1,7 +1,7 @@
 import fc from 'fast-check'
+import { OrderedMap } from 'immutable'
 import type { MonitoredDomain } from '../../src/domain/account.ts'
 import { type DmarcRecord, describeDomain } from '../../src/domain/dmarc.ts'
-import { PersistentMap } from '../../src/domain/persistent-map.ts'
 import { PROFILE_NAMES } from '../../src/domain/profile.ts'
 import {
   characterIn,
@@ -47,7 +47,7 @@ export const anyDomain: fc.Arbitrary<MonitoredDomain> = fc
   .map((each) => ({ features: [], ...each }))
 
 export function accountOf(domains: readonly MonitoredDomain[], seed = SEED): Monitoring {
-  return { seed, domains: PersistentMap.of(domains.map((each) => [each.name, each] as const)) }
+  return { seed, domains: OrderedMap(domains.map((each) => [each.name, each] as const)) }
 }
 
 /** The record of the domain with this name. */

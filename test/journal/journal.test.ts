@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { PAST, type Past } from '../../src/journal/entry.ts'
 import { Journal } from '../../src/journal/journal.ts'
 import { entry } from '../support/entry.ts'
 
@@ -19,17 +20,47 @@ describe('A journal', () => {
     record(journal, 1_000, () => ({ account: 'busy' }))
     expect(journal.size('quiet')).toBe(10)
     expect(journal.size('busy')).toBeGreaterThan(40)
-    expect(journal.newestFirst('busy').next().value?.ordinal).toBe(1_010)
+    expect(journal.newestFirst('busy')[0]?.ordinal).toBe(1_010)
   })
 
-  it('tells of a restart as long as somebody listens', () => {
+  it('never has more bytes than its limit, but for the newest exchange, and tells once that it forgets', () => {
+    let told = 0
+    const journal = new Journal({ total: 50_000 }, () => told++)
+    record(journal, 500, (index) => ({ account: `${index}` }))
+    expect(journal.bytes).toBeLessThanOrEqual(50_000)
+    expect(journal.size()).toBeGreaterThan(30)
+    const text = 'x'.repeat(60_000)
+    const large = journal.record(entry({ account: 'large', body: { text, size: text.length } }))
+    expect([journal.size(), journal.has(large), told]).toEqual([1, true, 1])
+    journal.clear('large')
+    expect(journal.bytes).toBe(0)
+  })
+
+  it('gives the next ordinal, and keeps one that a shared store has given', () => {
     const journal = record(new Journal(), 2)
-    const sizes: number[] = []
-    const leave = journal.listenRestart(() => sizes.push(journal.size()))
-    journal.restart()
-    leave()
-    journal.restart()
-    expect(sizes).toEqual([0])
+    expect(journal.record({ ...entry({}), ordinal: 10 }).ordinal).toBe(10)
+    expect(journal.record(entry({})).ordinal).toBe(11)
+    expect([journal.recorded, journal.at(10)?.ordinal, journal.at(3)]).toEqual([11, 10, undefined])
+  })
+
+  it('drops the states of all but the newest entries of each account', () => {
+    const past = { account: {}, counters: {} } as Past
+    const journal = record(new Journal(), 6, (index) => ({ account: index < 4 ? 'a' : 'b', [PAST]: past }))
+    journal.dropPasts(2)
+    expect(journal.oldestFirst().map((each) => each[PAST] !== undefined)).toEqual([
+      false,
+      false,
+      true,
+      true,
+      true,
+      true,
+    ])
+  })
+
+  it('has entries that mean the same after they were written as JSON, without what stays in the process', () => {
+    const past = { account: {}, counters: {} } as Past
+    const { [PAST]: _, ...others } = new Journal().record(entry({ body: { text: '{}', size: 2 }, [PAST]: past }))
+    expect(JSON.parse(JSON.stringify({ ...others, [PAST]: past }))).toEqual(others)
   })
 })
 
@@ -61,15 +92,6 @@ describe('The entries of a journal', () => {
       ),
       { seed: 7 },
     )
-  })
-
-  it('are left out if they are dropped while somebody goes through them, and those that come follow', () => {
-    const journal = record(new Journal({ entries: 4 }), 4, () => ({ account: 'a' }))
-    const [back, forth] = [journal.newestFirst('a'), journal.oldestFirst('a')]
-    expect([back.next().value?.ordinal, forth.next().value?.ordinal]).toEqual([4, 1])
-    record(journal, 3, () => ({ account: 'a' }))
-    expect(ordinals(back)).toEqual([])
-    expect(ordinals(forth)).toEqual([4, 5, 6, 7])
   })
 
   it('are found by their request id, the newest first, whose ever it is', () => {

@@ -10,7 +10,7 @@ import {
   SHOWN,
 } from '../../src/journal/politeness.ts'
 import { type Judged, Verdict } from '../../src/journal/verdict.ts'
-import { entry } from '../support/entry.ts'
+import { recorded } from '../support/entry.ts'
 import { START } from '../support/service.ts'
 
 const { operations, settings } = await loadContract()
@@ -20,7 +20,7 @@ const LIMITED = { status: 429, allowance: { allowed: false, limit: 1, remaining:
 const FAILED = { status: 503 }
 
 /** A request. Its times on the wire are in milliseconds of real time, that on the account's clock counts from the start. */
-interface Step extends Partial<Omit<ObservedConduct, 'operation'>> {
+interface Step extends Partial<ObservedConduct> {
   operation?: string
   wire?: [started: number, ended: number]
   sent?: string | typeof UNREAD
@@ -29,7 +29,9 @@ interface Step extends Partial<Omit<ObservedConduct, 'operation'>> {
 
 /** What is noted of the last request. */
 function notedOfLast(steps: readonly Step[]): ImpoliteKind[] {
-  const manners = new Manners(settings.refresh, (body) => ({ deref: () => body }))
+  const manners = new Manners(settings.refresh)
+  // A body is compared as long as something else keeps it.
+  const kept: unknown[] = []
   const key = {}
   let noted: ImpoliteKind[] = []
   for (const [index, { operation: id = 'listDomains', wire, sent, received, ...chosen }] of steps.entries()) {
@@ -37,14 +39,17 @@ function notedOfLast(steps: readonly Step[]): ImpoliteKind[] {
     const operation = operations.find((each) => each.id === id)
     const method = operation?.method ?? ''
     noted = []
+    const responseBody = contentOf(received ?? '')
+    kept.push(responseBody)
     manners.look(
-      { ...entry({ at: START, operation, method, status: operation?.success.status }), ...chosen },
+      { ...recorded({ at: START, method, status: operation?.success.status }), ...chosen },
       key,
       {
+        operation,
         started,
         ended,
         requestBody: typeof sent === 'object' ? sent : sent === undefined ? undefined : contentOf(sent),
-        responseBody: contentOf(received ?? ''),
+        responseBody,
       },
       (kind) => noted.push(kind),
     )
@@ -166,11 +171,12 @@ it('keeps the first ids of each kind, counts all, and knows the whole after it w
   const verdict = new Verdict(async () => '', settings)
   const operation = operations.find(({ id }) => id === 'addDomains')
   const principal = { account: {}, key: {} } as Judged['principal']
-  const evidence = { judged: true, principal, owner: undefined, requestBody: contentOf(''), responseBody: undefined }
+  const bodies = { requestBody: contentOf(''), responseBody: undefined }
+  const evidence = { operation, judged: true, principal, owner: undefined, ...bodies }
   let time = 0
   const write = (requestId: string) => {
-    const sent = entry({ requestId, operation, method: 'POST', status: operation?.success.status })
-    verdict.note({ ...sent, ordinal: 1, weight: 0 }, { ...evidence, started: ++time, ended: time })
+    const sent = recorded({ requestId, method: 'POST', status: operation?.success.status })
+    verdict.note(sent, { ...evidence, started: ++time, ended: time })
   }
   for (let count = 0; count <= SHOWN; count++) write(`a${count}`)
   expect(verdict.counts.impolite).toEqual({ 'repeated-write': SHOWN })

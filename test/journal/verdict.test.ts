@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { EXAMPLES, hasPassed, orderCodes, Verdict } from '../../src/journal/verdict.ts'
 import { range } from '../support/at-once.ts'
-import { entry } from '../support/entry.ts'
+import { recorded } from '../support/entry.ts'
 
 const EXCHANGE = {
+  operation: undefined,
   judged: true,
   principal: undefined,
   owner: undefined,
@@ -17,8 +18,8 @@ function startVerdict() {
   let count = 0
   function violate(times: number): void {
     for (let index = 0; index < times; index++) {
-      const violation = entry({ requestId: `r${++count}`, violatesContract: true, code: 'not_found' })
-      verdict.note({ ...violation, ordinal: count, weight: 0 }, { ...EXCHANGE, started: count, ended: count })
+      const violation = recorded({ requestId: `r${++count}`, violatesContract: true, code: 'not_found' })
+      verdict.note(violation, { ...EXCHANGE, started: count, ended: count })
     }
   }
   return { verdict, violate, explained: () => explained }

@@ -1,14 +1,16 @@
 import { expect, it } from 'vitest'
 import { readLimits } from '../../src/admin/document.ts'
+import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
+import { startServer } from '../../src/start/server.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
 import { controlApi } from '../support/control-plane.ts'
-import { open, openAttached, untilTheEnd, WAYS } from './stand-in.ts'
+import { openAttached, untilTheEnd, WAYS } from './stand-in.ts'
 
 const { pageLimit } = readLimits(controlApi)
 
 it('A list of accounts is whole, also when those on the edge of a page are deleted meanwhile', async () => {
   const store = openMemoryStore()
-  const understudy = untilTheEnd(await open({ store }))
+  const understudy = untilTheEnd(await startServer({ fixture: 'empty' }, OPERATIONS, { store }))
   for (let number = 0; number < pageLimit + 5; number++) await understudy.createAccount()
   const { list } = store
   let lists = 0

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
 import { validateAccount } from '../../src/accounts/validation.ts'
+import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import type { Contract } from '../../src/contract/contract.ts'
-import { startUnderstudy, type Understudy } from '../../src/start/server.ts'
+import { startServer, type Understudy } from '../../src/start/server.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
 import { encodeAccount } from '../../src/store/record.ts'
 import { controlApi, expectDocumented } from '../support/control-plane.ts'
@@ -58,18 +59,16 @@ async function openRun(seed: number) {
   const clock = { time: START }
   const log = recordingLog()
   const store = openMemoryStore()
-  const understudy = await startUnderstudy({
-    ...{
-      fixture: 'demo',
-      apiKey: API_KEY,
-      seed,
-      store,
-      log,
-      maxAccounts: 5_000,
-      journal: 100,
-      clock: () => clock.time,
-    },
-  })
+  const options = {
+    fixture: 'demo',
+    apiKey: API_KEY,
+    seed,
+    log,
+    maxAccounts: 5_000,
+    journal: 100,
+    clock: () => clock.time,
+  }
+  const understudy = await startServer(options, OPERATIONS, { store })
   const chance = new Chance(seed)
   const known: string[] = ['default']
   const keys: string[] = [API_KEY]
@@ -212,7 +211,7 @@ it(`answers ${REQUESTS} fuzzed requests of seed ${SEED} as its documents say, an
       const account = await understudy.findAccount(id)
       expect(await account.export(), id).toBeDefined()
       expect(
-        validateAccount(encodeAccount(await store.read(id)), understudy.contract, run.clock.time),
+        validateAccount(encodeAccount((await store.read(id)).state), understudy.contract, run.clock.time),
         id,
       ).toBeUndefined()
     }

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import type { Contract } from '../../src/contract/contract.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import type { Understudy } from '../../src/start/server.ts'
-import { LOCK } from '../../src/store/folder/folder-lock.ts'
 import { freshPrefix, sharedRedis } from '../support/redis-server.ts'
 import { startPatient } from '../support/replicas.ts'
 import { type Received, sendRequest } from '../support/request.ts'
@@ -53,7 +52,7 @@ export const inFolder: OpenPlace = (start) => {
     if (event === 'loss') copyAtOnce(data, `${data}-`)
     await former?.stop()
     if (event === 'loss') data = `${data}-`
-    rmSync(join(data, LOCK), { force: true })
+    rmSync(join(data, '.lock'), { force: true })
     servers.push(await open({ data }))
   })
 }

@@ -74,7 +74,7 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
     await pause(600)
   },
   async 'replies are lost after the change'({ proxies }, random) {
-    for (const proxy of proxies) proxy.loseReplies((words) => isCall(words) && random() < 0.05)
+    for (const proxy of proxies) proxy.loseReplies((words) => isCall(words) && random() < 0.02)
     await pause(100)
   },
   async 'connections are cut'({ proxies }, random) {

@@ -1,8 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { accept } from '../../src/domain/errors.ts'
+import type { Clock } from '../../src/ground/clock.ts'
 import { encodeAccount } from '../../src/store/record.ts'
 import type { Store } from '../../src/store/store.ts'
-import { enter, look, plannedCharge } from '../store/counting.ts'
+import { countersOf, enter, look, nextRequest, plannedCharge } from '../store/counting.ts'
 import {
   applyUpdate,
   change,
@@ -13,16 +14,19 @@ import {
   watch,
   withDomains,
 } from '../store/example-account.ts'
-import { atOnce } from '../support/at-once.ts'
-import { freshPrefix, HAS_REDIS, sharedRedis } from '../support/redis-server.ts'
+import { atOnce, range } from '../support/at-once.ts'
+import { freshPrefix, HAS_REDIS, sharedRedis, startRedis } from '../support/redis-server.ts'
 import { openStoreAt } from '../support/redis-store.ts'
 
-/** So many stores on the same accounts, and what names their keys. */
-async function open(count: number): Promise<{ stores: Store[]; keysOf(pattern: string): Promise<string[]> }> {
+/** So many stores on the same accounts, each with its clock if there are any, and what names their keys. */
+async function open(
+  count: number,
+  clocks: readonly Clock[] = [],
+): Promise<{ stores: Store[]; keysOf(pattern: string): Promise<string[]> }> {
   const { port, command } = await sharedRedis()
   const prefix = freshPrefix()
-  const stores = await atOnce(count, async () => {
-    const store = await openStoreAt(port, prefix)
+  const stores = await atOnce(count, async (index) => {
+    const store = await openStoreAt(port, prefix, clocks[index])
     onTestFinished(() => store.close())
     return store
   })
@@ -38,12 +42,43 @@ describe.skipIf(!HAS_REDIS)('Several stores on one Redis', () => {
     const others: Promise<unknown>[] = []
     // Whenever it is decided, the other store changes the account before it arrives.
     await applyUpdate(slow, 'acme', (state) => {
-      if (others.length < 30) others.push(applyUpdate(fast, 'acme', watch(`fast-${others.length}.example`)))
+      if (others.length < 200) others.push(applyUpdate(fast, 'acme', watch(`fast-${others.length}.example`)))
       return accept({ ...state, plan: 'bronze' }, undefined)
     })
     for (const other of await Promise.all(others)) expect(other).toMatchObject({ ok: true })
-    const { plan, domains } = await fast.read('acme')
+    const { plan, domains } = (await fast.read('acme')).state
     expect([plan, domains.size]).toEqual(['bronze', others.length])
+  })
+
+  it('let each other through where all of them count without a pause', async () => {
+    const { stores } = await open(4)
+    await (stores as [Store])[0].create(exampleAccount('acme', ['k1']))
+    await Promise.all(
+      stores.map(async (store) => {
+        for (const _ of range(1, 200)) await nextRequest(store, 'acme')
+      }),
+    )
+    expect((await countersOf((stores as [Store])[0], 'acme')).requests).toBe(800)
+  })
+
+  it('ask the server once for what reads a known account, and once for what changes it', async () => {
+    const redis = await startRedis()
+    const store = await openStoreAt(redis.port, 'p')
+    onTestFinished(() => store.close())
+    await store.create(exampleAccount('acme', ['k1']))
+    await store.read('acme')
+    const asked = async (act: () => Promise<unknown>) => {
+      await redis.command('CONFIG', 'RESETSTAT')
+      await act()
+      const { cmdstat_evalsha: scripts = '' } = await redis.info('commandstats')
+      return /^calls=(\d+),/.exec(scripts)?.[1]
+    }
+    // The first of its kind sends the script.
+    await enter(store, 'k1')
+    expect(await asked(() => enter(store, 'k1'))).toBe('1')
+    expect(await asked(() => store.read('acme'))).toBe('1')
+    expect(await asked(() => applyUpdate(store, 'acme', watch('a.example')))).toBe('1')
+    expect(await asked(() => atOnce(50, () => enter(store, 'k1')))).toBe('2')
   })
 
   it('know who has a key that all of them give to an account, or take away, at the same time', async () => {
@@ -73,16 +108,12 @@ describe.skipIf(!HAS_REDIS)('Several stores on one Redis', () => {
     expect(await look(other, 'k1')).toBeUndefined()
     await change(one, () => ({ plan: 'diamond' }))
     const plans: string[] = []
-    const plan = (_: undefined, { plan: name }: { plan: string }) => {
-      plans.push(name)
-      return { isCounted: true, charge: undefined, toldBucket: undefined, rules: [] }
-    }
-    const counted = await other.enter(
-      'k2',
-      { clock: () => 0, longestWindow: 1, plan, conclude: (_, entered) => entered },
-      undefined,
-    )
-    expect([counted?.counted.ordinal, plans.at(-1)]).toEqual([1, 'diamond'])
+    const ordinal = await other.enter('k2', ({ state, counters }) => {
+      plans.push(state.plan)
+      const requests = counters.requests + 1
+      return { counters: { ...counters, requests }, value: requests }
+    })
+    expect([ordinal, plans.at(-1)]).toEqual([1, 'diamond'])
   })
 
   it('read an account right that others have changed a thousand times, or by thousands of domains', async () => {
@@ -108,28 +139,45 @@ describe.skipIf(!HAS_REDIS)('Several stores on one Redis', () => {
     const reads = others.map((store) => store.read('acme'))
     const changes = atOnce(20, (index) =>
       change(one, ({ domains }) => ({
-        domains: domains.delete(`d${index}.example`).set(`new-${index}`, { name: 'x', addedAt: 0, features: [] }),
+        domains: domains
+          .delete(`d${index}.example`)
+          .set(`new-${index}`, { name: `new-${index}`, addedAt: 0, features: [] }),
       })),
     )
-    for (const read of await Promise.all(reads)) expect(read.domains.size).toBe(6_000)
+    for (const { state } of await Promise.all(reads)) expect(state.domains.size).toBe(6_000)
     await changes
-    const present = encodeAccount(await one.read('acme'))
-    for (const store of others) expect(encodeAccount(await store.read('acme'))).toEqual(present)
+    const present = encodeAccount((await one.read('acme')).state)
+    for (const store of others) expect(encodeAccount((await store.read('acme')).state)).toEqual(present)
   })
 
   // A window that the clock of another machine has opened a millisecond ahead is no new one.
-  it('never let the time of an account go back, also where that of Redis does', async () => {
-    const { stores, keysOf } = await open(1)
-    const [store] = stores as [Store]
-    await store.create(exampleAccount('acme', ['k1']))
-    const used = async () => (await enter(store, 'k1', { charge: plannedCharge() }, () => 0)).hits?.used
-    expect(await used()).toBe(1)
-    const [head = ''] = await keysOf(':*:head')
-    const { command } = await sharedRedis()
-    const ahead = 4_000_000_000_000
-    await command('HSET', head, '#r', `${ahead}000`)
-    const { hits } = await enter(store, 'k1', { charge: plannedCharge() }, () => 0)
-    expect([hits, await used()]).toEqual([{ startedAt: ahead, used: 1 }, 2])
+  it('never let the time of an account go back, although the clock of another server does', async () => {
+    const ahead = 1_768_467_600_000
+    const { stores } = await open(2, [() => ahead, () => ahead - 1])
+    const [one, other] = stores as [Store, Store]
+    await one.create(exampleAccount('acme', ['k1']))
+    const used = async (store: Store) =>
+      (await enter(store, 'k1', { charge: plannedCharge({ start: 'aligned' }) })).hits
+    expect(await used(one)).toEqual({ startedAt: ahead, used: 1 })
+    expect(await used(other)).toEqual({ startedAt: ahead, used: 2 })
+    expect((await one.read('acme')).counters.quotas.size).toBe(1)
+  })
+
+  it('know nothing more of what the server has lost', async () => {
+    const redis = await startRedis()
+    const openHere = async () => {
+      const store = await openStoreAt(redis.port, 'p')
+      onTestFinished(() => store.close())
+      return store
+    }
+    const one = await openHere()
+    await one.create(exampleAccount('acme'))
+    await redis.command('SAVE')
+    await applyUpdate(one, 'acme', watch('lost.example'))
+    await redis.restart()
+    // As many changes as were lost, so that the version is the same.
+    await applyUpdate(await openHere(), 'acme', watch('new.example'))
+    expect(await domainsOf(one)).toEqual(['new.example'])
   })
 
   it('leave nothing of an account behind that was deleted or evicted', async () => {
@@ -148,7 +196,7 @@ describe.skipIf(!HAS_REDIS)('Several stores on one Redis', () => {
     }
     const fill = async (id: string) => {
       await store.create(exampleAccount(id, [`key of ${id}`]), { limit: 1, evictable: true })
-      await enter(store, `key of ${id}`, { charge: plannedCharge() }, () => 0)
+      await enter(store, `key of ${id}`, { charge: plannedCharge() })
       await store.snapshots.take(id, { name: 's', real: 0, replace: false, limit: 1 })
     }
     await fill('a')
@@ -157,8 +205,7 @@ describe.skipIf(!HAS_REDIS)('Several stores on one Redis', () => {
     await fill('b')
     expect(await lasting()).toContain('key of b')
     await applyUpdate(store, 'b', watch('b.example'))
-    // A snapshot is a change, so the account is idle for longer than that makes room.
-    await store.create(exampleAccount('c', ['key of c']), { limit: 1, evictable: true, idle: 0 })
+    await store.create(exampleAccount('c', ['key of c']), { limit: 1, evictable: true })
     await store.delete('c')
     expect(await lasting()).toBe(empty)
   })

@@ -143,6 +143,19 @@ describe.skipIf(!HAS_REDIS)('servers whose Redis', () => {
     }
   })
 
+  it('is emptied under them have the default account again for the next request, and a new journal', async () => {
+    const redis = await startRedis()
+    const servers = [await start({ store: redis.url }), await start({ store: redis.url })] as const
+    for (const server of servers) await server.add('a.example')
+    await redis.command('FLUSHALL')
+    for (const server of servers) expect(await server.domains()).toEqual([])
+    for (const { ask, said } of servers) {
+      const listed = async () => (await ask('GET', '/requests')).data.requests.length
+      await expect.poll(listed).toBe(2)
+      await expect.poll(() => said.filter((line) => line.startsWith('The store was emptied'))).toHaveLength(1)
+    }
+  })
+
   it('is away at the end stop all the same', async () => {
     const redis = await startRedis()
     const server = await start({ store: redis.url })

@@ -84,15 +84,8 @@ describe('A response that violates the contract', () => {
   /** A store that returns a domain in a form in which none is kept. */
   function misspellingStore(): Store {
     return overMemory((memory) => ({
-      enter: (keyHash, admission, request) =>
-        memory.enter(
-          keyHash,
-          {
-            ...admission,
-            conclude: (asked, entered) => admission.conclude(asked, { ...entered, account: misspelt(entered.account) }),
-          },
-          request,
-        ),
+      enter: (keyHash, admit) =>
+        memory.enter(keyHash, (account, real) => admit({ ...account, state: misspelt(account.state) }, real)),
     }))
   }
 

@@ -1,18 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
-import type { ServerOptions } from '../../src/start/options.ts'
 import { DAY, instant, SECOND_KEY, withKey } from '../support/account.ts'
 import { contractWith } from '../support/alternatives.ts'
 import { ask } from '../support/example-service.ts'
-import { failingStore } from '../support/failing-store.ts'
+import { failingStore, LOST, overMemory } from '../support/failing-store.ts'
 import { NO_QUOTA, quotaOf } from '../support/quota-headers.ts'
-import { START, startService, type TestService } from '../support/service.ts'
+import { type ServiceOptions, START, startService, type TestService } from '../support/service.ts'
 
 const RESET = Date.parse('2026-01-15T10:00:00Z') / 1000
 const untouched = { limit: 30, remaining: 30, reset: RESET }
 const used = { limit: 30, remaining: 29, reset: RESET }
 
-async function startWith(alternatives: string, options: ServerOptions = {}): Promise<TestService> {
+async function startWith(alternatives: string, options: ServiceOptions = {}): Promise<TestService> {
   const names = alternatives === '' ? [] : alternatives.split(' ')
   return startService(options, OPERATIONS, { contract: await contractWith(...names) })
 }
@@ -83,6 +82,21 @@ describe('With charges for successes alone', () => {
     const { status, headers } = await service.send('POST', '/domains', { domains: ['new.example'] })
     expect([status, quotaOf(headers).remaining]).toEqual([500, 30])
   })
+})
+
+it('A refused request gives nothing back to another account that has got its key meanwhile', async () => {
+  const store = overMemory((memory) => ({
+    async update() {
+      const { state } = await memory.read('default')
+      await memory.delete('default')
+      await memory.create(state)
+      await service.get('/domains')
+      throw LOST
+    },
+  }))
+  const service = await startWith('charged-requests-1', { store })
+  await service.send('POST', '/domains', { domains: ['new.example'] })
+  expect(quotaOf((await service.get('/domains')).headers).remaining).toBe(28)
 })
 
 describe('The grace period of a new key', () => {

@@ -104,19 +104,19 @@ describe('DMARC data', () => {
     ['60 seconds before a refresh have figures then', 60_000, true],
     ['59.999 seconds before a refresh have none until the next', 59_999, false],
   ])('[background-processing] of a domain added %s', async (_, before, processed) => {
-    // Large enough to have mail in a minute.
-    const former = { name: 'one.example', profile: 'enforced', volume: 4_000_000, policy: { p: 'reject' } } as const
-    const service = await startService({ fixture: { former_domains: [former] } })
+    // By its name, it has enough mail for a message in a minute.
+    const name = 'survey-4.example'
+    const service = await startService({ fixture: { domains: [] } })
     service.advance(UNTIL_REFRESH - before)
-    await ask(service, 'POST /domains', { domains: ['one.example'] })
+    await ask(service, 'POST /domains', { domains: [name] })
     service.advance(before)
     const [{ p, count }] = (await service.get('/dmarc')).body.data
     expect([p, count > 0]).toEqual(processed ? ['reject', true] : ['none', false])
-    expect(count).toBeLessThan(1000)
+    expect(count).toBeLessThan(10)
     service.advance(DAY)
     const [next] = (await service.get('/dmarc')).body.data
     expect(next.p).toBe('reject')
-    expect(next.count).toBeGreaterThan(50_000)
+    expect(next.count).toBeGreaterThan(1000)
   })
 
   it('[one-record-per-domain] have ten fields in one order, for each domain in the order of the list', async ({

@@ -5,9 +5,8 @@ import { countAnonymousIds } from '../../src/http/anonymous-ids.ts'
 import { createMalformedReply } from '../../src/http/engine/malformed.ts'
 import { SILENT } from '../../src/http/log.ts'
 import { createMalformedRefusal } from '../../src/http/malformed-response.ts'
-import type { ServerOptions } from '../../src/start/options.ts'
 import { failingStore } from '../support/failing-store.ts'
-import { startService, type TestService } from '../support/service.ts'
+import { type ServiceOptions, startService, type TestService } from '../support/service.ts'
 import { readResponses } from '../support/wire.ts'
 
 /** Status and code of the one response in what a connection has brought; `nothing` where there is none. */
@@ -42,14 +41,14 @@ async function lost(service: TestService): Promise<string> {
   return `${status} ${body.error.code}`
 }
 
-function withLostStore(): ServerOptions {
+function withLostStore(): ServiceOptions {
   const { store, fail } = failingStore('update')
   fail()
   return { store }
 }
 
 describe('what cannot be answered as a request of an operation is answered', () => {
-  it.each<[what: string, answer: string, ask: typeof lost, options?: () => ServerOptions]>([
+  it.each<[what: string, answer: string, ask: typeof lost, options?: () => ServiceOptions]>([
     ['nonsense', '400 invalid_request_body', nonsense],
     ['a large header', '431 request_too_large', largeHeader],
     ['a slow request', '408 invalid_request_body', slow],

@@ -44,10 +44,7 @@ const PERHAPS = { p: 'perhaps' }
 const HOSTNAME = 'but must have the format hostname'
 const deep = JSON.parse('['.repeat(999) + ']'.repeat(999))
 const faulty = (rule: object) => ({ '/faults': [{ id: 'fault_1', createdAt: 0, rule }], '/faultsCreated': 1 })
-const removed = (name: string, nature = {}) => ({ '/formerDomains': [{ name, nature }] })
 const renamed = (name: string) => ({ '/groups': [], '/domains/0/name': name })
-/** No other domain than these, so that no other one has fixed values. */
-const only = (...domains: object[]) => ({ '/groups': [], '/domains': domains })
 
 describe('a kept account that the contract does not admit is refused at the start', () => {
   it.each<[place: string, reason: string, changes: Record<string, unknown>]>([
@@ -60,11 +57,6 @@ describe('a kept account that the contract does not admit is refused at the star
     ],
     ['/domains/0/policy/p', `is "perhaps" ${POLICIES}`, { '/domains/0/policy': PERHAPS }],
     ['/domains/0/pin', 'has less dmarc than dkim', { '/domains/0/pin': { dmarc: 10, dkim: 90 } }],
-    [
-      '/domains/0/formerPins/0/pin',
-      'has less dmarc than dkim',
-      only({ name: 'a.example', addedAt: 0, features: [], formerPins: [{ pin: { dmarc: 10, dkim: 90 }, until: 1 }] }),
-    ],
     ['/faults/0/rule/connection', 'is refused: ', faulty({ connection: 'melt' })],
     ['/faults/0/rule/match/operation', 'is refused: ', faulty({ delay_ms: 1, match: { operation: 'listDmarcs' } })],
     ['/faults/0/rule', 'is refused: ', faulty({ respond: { status: 200, body: deep } })],
@@ -79,14 +71,6 @@ describe('a kept account that the contract does not admit is refused at the star
     ['/origin/now', '"yesterday" is no instant', { '/origin/now': 'yesterday' }],
     ['/origin/key/hash', '"abc" is no SHA-256 in hex', { '/origin/key/hash': 'abc' }],
     ['/origin/story/scenes/0/text', 'is missing', { '/origin/story': { title: 'Story', scenes: [{ title: 'One' }] } }],
-    [
-      '/formerDomains/0/nature/policy/p',
-      `is "perhaps" ${POLICIES}`,
-      {
-        ...only(),
-        ...removed('old.example', { policy: PERHAPS }),
-      },
-    ],
     ['/plan', '"gold" must be one of below-stone, stone, above-stone (setting plans)', { '/plan': 'gold' }],
     ['/clock', 'shows a time that does not exist', { '/clock': { offset: 1e300 } }],
   ])('at %s, which %s', async (place, reason, changes) => {

@@ -25,7 +25,6 @@ const FIXTURE = {
     { name: 'pinned.example', features: ['mta-sts'], record: { p: 'reject', dmarc: 50, dkim: 40, spf: 30, count: 7 } },
     { name: 'profiled.example', profile: 'parked', since: 'P30D', volume: 900, policy: { p: 'none' } },
   ],
-  former_domains: [{ name: 'former.example', profile: 'new', policy: { p: 'quarantine', sp: 'none' } }],
   groups: [
     { name: 'Mail', domains: ['plain.example', 'pinned.example'] },
     { id: 'abcdefgh', name: 'Web', domains: [] },

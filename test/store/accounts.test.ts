@@ -1,14 +1,26 @@
 import { setImmediate } from 'node:timers/promises'
 import { type Adapter, Low } from 'lowdb'
 import { beforeEach, describe, expect, it } from 'vitest'
+import type { AccountState } from '../../src/domain/account.ts'
 import { accept } from '../../src/domain/errors.ts'
 import { Accounts } from '../../src/store/accounts.ts'
-import type { AccountData } from '../../src/store/stored-account.ts'
-import { hit, nextRequest } from './counting.ts'
-import { applyUpdate, domainsOf, exampleAccount, holdKeys, watch } from './example-account.ts'
+import type { HeapProbe } from '../../src/store/heap-guard.ts'
+import type { StoredAccount } from '../../src/store/kept-account.ts'
+import { openMemoryStore } from '../../src/store/memory.ts'
+import { enter, plain, plannedCharge } from './counting.ts'
+import {
+  applyUpdate,
+  domainsOf,
+  exampleAccount,
+  holdKeys,
+  hosts,
+  replace,
+  watch,
+  withDomains,
+} from './example-account.ts'
 
 /** A disk that finishes a write, or fails it, when the test says so. */
-class Disk implements Adapter<AccountData> {
+class Disk implements Adapter<StoredAccount | null> {
   /** The monitored domains, request number and quota of each write that began. */
   readonly writes: string[] = []
   readonly #pending: { resolve: () => void; reject: (error: Error) => void }[] = []
@@ -17,9 +29,11 @@ class Disk implements Adapter<AccountData> {
     return null
   }
 
-  write({ state, requests, quotas }: AccountData): Promise<void> {
+  write(data: StoredAccount | null): Promise<void> {
+    if (data === null) throw new Error('nothing to write')
     if (this.#pending.length > 0) throw new Error('two writes at the same time')
-    this.writes.push([...state.domains.keys(), requests, quotas.get('dmarc')?.used ?? 0].join(' '))
+    const { state, counters } = data
+    this.writes.push([...state.domains.keys(), counters.requests, counters.quotas.get('dmarc')?.used ?? 0].join(' '))
     return new Promise((resolve, reject) => this.#pending.push({ resolve, reject }))
   }
 
@@ -48,7 +62,7 @@ describe('accounts on a slow disk', () => {
     disks = {}
     releases = 0
     const driver = {
-      open: (id: string, data: AccountData) => new Low(disk(id), data),
+      open: (id: string) => new Low<StoredAccount | null>(disk(id), null),
       close() {
         releases++
       },
@@ -72,6 +86,8 @@ describe('accounts on a slow disk', () => {
   const update = (decide: Parameters<typeof applyUpdate>[2]) => applyUpdate(accounts, 'acme', decide)
   const add = (name: string, id = 'acme') => applyUpdate(accounts, id, watch(name))
   const domains = () => domainsOf(accounts)
+  /** Lets a request enter that is charged to the quota `dmarc`. */
+  const hit = (key = 'k1') => enter(accounts, key, { charge: plannedCharge({ bucket: 'dmarc' }) })
 
   /** What is written, and refused to whoever waits for it. */
   async function lose(update: Promise<unknown>): Promise<void> {
@@ -96,7 +112,7 @@ describe('accounts on a slow disk', () => {
   }
 
   describe('when the account exists', () => {
-    beforeEach(() => create('acme'))
+    beforeEach(() => create('acme', 'k1'))
 
     it('merges what comes while a write is on its way into one next write', async () => {
       const first = add('a')
@@ -136,40 +152,98 @@ describe('accounts on a slow disk', () => {
       const outcomes = Promise.allSettled([...inWrite, ...builtOnIt])
       await disk('acme').fail()
       expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected', 'rejected'])
-      expect(await accounts.read('acme')).toBe(before)
+      expect(await accounts.read('acme')).toEqual(before)
       expect(await domains()).toEqual([])
       await keep(add('d'))
       expect(disk('acme').writes).toEqual(['a b 0 0', 'd 0 0'])
     })
 
     it('keeps quotas and the request number with the next write, and through a failed one', async () => {
-      await hit(accounts, 'acme', 'dmarc')
-      await nextRequest(accounts, 'acme')
+      await hit()
       expect(disk('acme').writes).toEqual([])
       await lose(add('a'))
       await keep(add('b'))
       expect(disk('acme').writes).toEqual(['a 1 1', 'b 1 1'])
     })
 
-    it('answers a count that is to be stored when it is written', async () => {
-      const count = watched(accounts.count('acme', (_, counting) => ++counting.requests, { stored: true }))
+    it('goes back to state and counters when a reset, a restore or a rewind cannot be written', async () => {
+      await hit()
+      await keep(add('a'))
+      await hit()
+      const before = await accounts.read('acme')
+      await lose(replace(accounts, exampleAccount('acme', ['k1']), { requests: 0 }))
+      expect(await accounts.read('acme')).toEqual(before)
+      const lost = replace(accounts, exampleAccount('acme', ['k1']))
+      await disk('acme').begun()
+      await hit()
+      const dependent = replace(accounts, exampleAccount('acme', ['k2']))
+      const outcomes = Promise.allSettled([lost, dependent])
+      await disk('acme').fail()
+      expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+      const after = await accounts.read('acme')
+      expect([after.state, plain(after.counters), after.version]).toEqual([
+        before.state,
+        plain(before.counters),
+        before.version,
+      ])
+      await keep(add('b'))
+      expect(disk('acme').writes.at(-1)).toBe('a b 2 2')
+    })
+
+    it('goes back to the counters from before a reset that is based on a change that cannot be written', async () => {
+      await hit()
+      const before = await accounts.read('acme')
+      const lost = add('a')
+      await disk('acme').begun()
+      const outcomes = Promise.allSettled([lost, replace(accounts, exampleAccount('acme', ['k1']), { requests: 0 })])
+      await disk('acme').fail()
+      await outcomes
+      expect(plain((await accounts.read('acme')).counters)).toEqual(plain(before.counters))
+    })
+
+    it('goes back to the counts of a key whose removal cannot be written', async () => {
+      const charge = plannedCharge({ bucket: 'k1 /dmarc' })
+      await enter(accounts, 'k1', { charge })
+      await lose(update(holdKeys('k2')))
+      expect((await accounts.read('acme')).counters.quotas.get('k1 /dmarc')?.used).toBe(1)
+    })
+
+    it('gives no version again that a lost state had', async () => {
+      const lost: number[] = []
+      const look = update((state) => accept({ ...state, plan: 'granite' }, undefined))
+      lost.push((await accounts.read('acme')).version)
+      await lose(look)
+      const { version } = await accounts.read('acme')
+      await keep(add('a'))
+      expect(lost).not.toContain((await accounts.read('acme')).version)
+      expect(lost).not.toContain(version)
+    })
+
+    it('answers a change of the counters when it is written', async () => {
+      const count = watched(
+        (async () =>
+          accounts.transact('acme', ({ counters }) => ({
+            counters: { ...counters, requests: 7 },
+            value: 'counted',
+          })))(),
+      )
       await disk('acme').begun()
       expect(count.isAnswered).toBe(false)
-      expect(await keep(count.answer)).toBe(1)
-      expect(disk('acme').writes).toEqual(['1 0'])
+      expect(await keep(count.answer)).toBe('counted')
+      expect(disk('acme').writes).toEqual(['7 0'])
     })
 
     it('writes at `close` only the accounts that have something to keep', async () => {
       await create('other')
-      await nextRequest(accounts, 'acme')
+      await hit()
       await keep(accounts.close())
-      expect([disk('acme').writes, disk('other').writes]).toEqual([['1 0'], []])
+      expect([disk('acme').writes, disk('other').writes]).toEqual([['1 1'], []])
       expect(releases).toBe(1)
     })
 
     it('lets go at `close` of the folder even when an account cannot be written, and writes the others', async () => {
-      await create('other')
-      await Promise.all([nextRequest(accounts, 'acme'), nextRequest(accounts, 'other')])
+      await create('other', 'k2')
+      await Promise.all([hit('k1'), hit('k2')])
       const outcome = expect(accounts.close()).rejects.toThrow('disk full')
       await disk('acme').fail()
       expect(releases).toBe(0)
@@ -209,9 +283,84 @@ describe('accounts on a slow disk', () => {
     const outcome = expect(accounts.create(exampleAccount('c'), evictable)).rejects.toThrow('disk full')
     await disk('c').fail()
     await outcome
-    expect([(await accounts.list()).toSorted(), await accounts.find('key', 'key of a')]).toEqual([['a', 'b'], 'a'])
+    expect([await accounts.list(), await accounts.find('key', 'key of a')]).toEqual([['a', 'b'], 'a'])
     const created = accounts.create(exampleAccount('d'), evictable)
     await disk('d').finish()
-    expect(['a', 'b']).toContain(await created)
+    expect(await created).toEqual(['a'])
+  })
+})
+
+describe('accounts in a heap that fills up', () => {
+  let accounts: Accounts
+  let measure: Parameters<HeapProbe>[0]
+  let isWatching: boolean
+  let warnings: string[]
+
+  beforeEach(() => {
+    warnings = []
+    isWatching = true
+    const probe: HeapProbe = (listener) => {
+      measure = listener
+      return () => {
+        isWatching = false
+      }
+    }
+    accounts = openMemoryStore({ probe, warn: (message) => warnings.push(message) })
+  })
+
+  const MEBIBYTE = 2 ** 20
+  const fill = (share: number) => measure(share * 1000 * MEBIBYTE, 1000 * MEBIBYTE)
+  const refused = { problem: 'out-of-memory', reported: true }
+  /** Gives the only group these members. */
+  const join =
+    (...domains: string[]) =>
+    (state: AccountState) =>
+      accept({ ...state, groups: state.groups.set('g', { id: 'g', name: 'G', domains }) }, undefined)
+
+  it('lose the half of the sandboxes that was idle longest above 70 %, never the last, and who listens is told which', async () => {
+    const told: string[] = []
+    accounts.listenScarce((evicted) => told.push(...evicted, 'end'))
+    await accounts.create(exampleAccount('kept'))
+    for (const id of ['a', 'b', 'c']) await accounts.create(exampleAccount(id), { evictable: true })
+    await applyUpdate(accounts, 'a', watch('a.example'))
+    fill(0.7)
+    expect(told).toEqual([])
+    fill(0.71)
+    expect(told).toEqual(['b', 'end'])
+    fill(0.71)
+    fill(0.71)
+    expect(told).toEqual(['b', 'end', 'c', 'end', 'end'])
+    expect(await accounts.list()).toEqual(['kept', 'a'])
+  })
+
+  it('do not grow above 85 %, but shrink, and grow again below', async () => {
+    await accounts.create(exampleAccount('acme', ['k1']))
+    await applyUpdate(accounts, 'acme', watch('a.example'))
+    await applyUpdate(accounts, 'acme', join())
+    fill(0.86)
+    fill(0.87)
+    const grow = [
+      async () => applyUpdate(accounts, 'acme', watch('b.example')),
+      async () => accounts.create(exampleAccount('other')),
+      async () => accounts.snapshots.take('acme', { name: 's', real: 0, replace: false, limit: 1 }),
+      async () => replace(accounts, withDomains(exampleAccount('acme', ['k1']), hosts(3))),
+      async () => applyUpdate(accounts, 'acme', join('b.example')),
+    ]
+    for (const each of grow) await expect(each()).rejects.toMatchObject(refused)
+    expect(warnings).toEqual([
+      expect.stringMatching(/^The memory is almost full \(860 of 1000 MiB\), .*max-old-space-size$/),
+    ])
+    await enter(accounts, 'k1')
+    await replace(accounts, exampleAccount('acme', ['k1']))
+    expect(await domainsOf(accounts)).toEqual([])
+    fill(0.84)
+    for (const each of grow) await each()
+    fill(0.86)
+    expect(warnings).toHaveLength(2)
+  })
+
+  it('are not watched any more once they are closed', async () => {
+    await accounts.close()
+    expect(isWatching).toBe(false)
   })
 })

@@ -1,12 +1,23 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { DomainGroup } from '../../src/domain/account.ts'
 import { accept, refuse } from '../../src/domain/errors.ts'
 import type { Clock } from '../../src/ground/clock.ts'
 import { encodeAccount } from '../../src/store/record.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Account, Store } from '../../src/store/store.ts'
 import { atOnce, range } from '../support/at-once.ts'
-import { countersOf, hit, look, nextRequest, target, trigger } from './counting.ts'
+import { countersOf, hit, look, nextRequest, plain, target, trigger } from './counting.ts'
 import { describeCounting } from './counting-conformance.ts'
-import { applyUpdate, domainsOf, exampleAccount, holdKeys, hosts, watch } from './example-account.ts'
+import {
+  applyUpdate,
+  change,
+  domainsOf,
+  exampleAccount,
+  holdKeys,
+  hosts,
+  replace,
+  stateOf,
+  watch,
+} from './example-account.ts'
 import { describeRoom } from './room-conformance.ts'
 import { describeSnapshots } from './snapshot-conformance.ts'
 
@@ -67,7 +78,7 @@ export function describeStore(name: string, open: (clock: Clock) => Promise<Open
       ])
       const state = exampleAccount('acme', ['k1', 'k2'])
       await store.create(state)
-      expect(encodeAccount(await store.read('acme'))).toEqual(encodeAccount(state))
+      expect(encodeAccount(await stateOf(store))).toEqual(encodeAccount(state))
       expect([await store.list(), await store.find('id', 'acme')]).toEqual([['acme'], 'acme'])
       expect(await holders('k1', 'k2')).toEqual(['acme', 'acme'])
     })
@@ -89,7 +100,7 @@ export function describeStore(name: string, open: (clock: Clock) => Promise<Open
       for (const [index, id] of all.entries()) await add(`d${index}.example`, id)
       await tested.reopen()
       for (const [index, id] of all.entries()) {
-        expect([(await store.read(id)).id, await domainsOf(store, id)]).toEqual([id, [`d${index}.example`]])
+        expect([(await stateOf(store, id)).id, await domainsOf(store, id)]).toEqual([id, [`d${index}.example`]])
       }
     })
 
@@ -137,6 +148,8 @@ export function describeStore(name: string, open: (clock: Clock) => Promise<Open
         await create(id)
         await store.delete(id)
         expect(ids).not.toContain(await store.newId())
+        await tested.reopen()
+        expect(ids).not.toContain(await store.newId())
       })
 
       it('gives none that an account has', async () => {
@@ -162,7 +175,7 @@ export function describeStore(name: string, open: (clock: Clock) => Promise<Open
 
       it('keeps nothing when `decide` refuses, throws, or turns the account into another one', async () => {
         await create('acme')
-        const before = encodeAccount(await store.read('acme'))
+        const before = encodeAccount(await stateOf(store))
         const refused = await applyUpdate(store, 'acme', () => refuse({ code: 'not_found' }))
         expect(refused).toEqual({ ok: false, problems: [{ code: 'not_found' }] })
         const bug = () => {
@@ -171,8 +184,23 @@ export function describeStore(name: string, open: (clock: Clock) => Promise<Open
         await expect(applyUpdate(store, 'acme', bug)).rejects.toThrow('a bug')
         const another = applyUpdate(store, 'acme', (state) => accept({ ...state, id: 'other' }, undefined))
         await expect(another).rejects.toThrow('The account "acme" cannot become another one')
-        expect([await store.list(), encodeAccount(await store.read('acme'))]).toEqual([['acme'], before])
+        expect([await store.list(), encodeAccount(await stateOf(store))]).toEqual([['acme'], before])
         expect(await add('a.example')).toMatchObject({ ok: true })
+      })
+
+      it('makes none larger than an account may be', async () => {
+        const groups = (count: number) => {
+          const made = hosts(count).map((id): [string, DomainGroup] => [id, { id, name: id, domains: [] }])
+          return { groups: exampleAccount('acme').groups.merge(made) }
+        }
+        const large = { problem: 'too-large' }
+        await expect(store.create({ ...exampleAccount('acme'), ...groups(5_001) })).rejects.toMatchObject(large)
+        await create('acme')
+        await change(store, () => groups(5_000))
+        await expect(change(store, () => groups(5_001))).rejects.toMatchObject(large)
+        await expect(replace(store, { ...exampleAccount('acme'), ...groups(5_001) })).rejects.toMatchObject(large)
+        expect((await stateOf(store)).groups.size).toBe(5_000)
+        await change(store, () => groups(4_999))
       })
 
       it('changes no other account that has got the id meanwhile', async () => {
@@ -217,7 +245,7 @@ export function describeStore(name: string, open: (clock: Clock) => Promise<Open
         await store.create(exampleAccount('other', ['k2']))
         const taken = { problem: 'taken' }
         await expect(applyUpdate(store, 'other', holdKeys('k2', 'k3', 'k1'))).rejects.toMatchObject(taken)
-        expect((await store.read('other')).keys.map(({ hash }) => hash)).toEqual(['k2'])
+        expect((await stateOf(store, 'other')).keys.map(({ hash }) => hash)).toEqual(['k2'])
         expect(await holders('k1', 'k3')).toEqual(['acme', undefined])
       })
     })
@@ -239,9 +267,9 @@ export function describeStore(name: string, open: (clock: Clock) => Promise<Open
         await hit(store, 'acme', 'dmarc')
         await store.delete('acme')
         await store.create(exampleAccount('acme', ['k1']))
-        expect((await store.read('acme')).domains.size).toBe(0)
+        expect((await stateOf(store)).domains.size).toBe(0)
         expect(await hit(store, 'acme', 'dmarc')).toMatchObject({ remaining: 19 })
-        expect(await nextRequest(store, 'acme')).toBe(1)
+        expect(await nextRequest(store, 'acme')).toBe(2)
       })
 
       it('forgets it for good, also while changes of it are on their way', async () => {
@@ -255,44 +283,80 @@ export function describeStore(name: string, open: (clock: Clock) => Promise<Open
       })
     })
 
-    describe('asked to replace an account', () => {
-      it('puts state and counters in its place, and goes on counting requests', async () => {
+    describe('asked to change state and counters together', () => {
+      it('keeps both, and answers with the value', async () => {
         const faults = [{ id: 'fault_1', createdAt: 0, rule: { delay_ms: 1 } }]
         await store.create({ ...exampleAccount('acme', ['k1']), faults, faultsCreated: 1 })
-        const count = async () => {
-          await hit(store, 'acme', 'dmarc')
-          await trigger(store, 'acme', target, 0)
-        }
-        const before = await store.read('acme')
-        await count()
+        const before = await stateOf(store)
+        await hit(store, 'acme', 'dmarc')
+        await trigger(store, 'acme', target, 0)
         const counters = await countersOf(store, 'acme')
         await add('a.example')
-        await count()
-        await nextRequest(store, 'acme')
-        await store.replace('acme', before, counters)
+        await hit(store, 'acme', 'dmarc')
+        const put = ({ state: { domains } }: Account, real: number) => {
+          return { state: before, counters, value: [domains.size, real] }
+        }
+        expect(await store.transact('acme', put)).toEqual([1, tested.time])
         await tested.reopen()
-        expect((await store.read('acme')).domains.size).toBe(0)
-        expect(await countersOf(store, 'acme')).toEqual(counters)
+        expect((await stateOf(store)).domains.size).toBe(0)
+        expect(plain(await countersOf(store, 'acme'))).toEqual(plain(counters))
         expect([...counters.tallies]).toEqual([['fault_1', { matched: 1, hits: 1 }]])
-        expect(await nextRequest(store, 'acme')).toBe(2)
+        expect(await nextRequest(store, 'acme')).toBe(3)
       })
 
-      it('counts requests from the number that it is given', async () => {
+      it('keeps the part that is not changed', async () => {
         await create('acme')
-        await nextRequest(store, 'acme')
-        await store.replace('acme', await store.read('acme'), { quotas: new Map(), tallies: new Map(), requests: 0 })
-        expect(await nextRequest(store, 'acme')).toBe(1)
+        await add('a.example')
+        await hit(store, 'acme', 'dmarc')
+        await store.transact('acme', ({ state }) => ({ state: { ...state, plan: 'granite' }, value: undefined }))
+        await store.transact('acme', ({ counters }) => ({ counters: { ...counters, requests: 7 }, value: undefined }))
+        const { state, counters } = await store.read('acme')
+        expect([state.plan, [...state.domains.keys()]]).toEqual(['granite', ['a.example']])
+        expect([counters.requests, counters.quotas.get('dmarc')?.used]).toEqual([7, 1])
       })
 
       it('lets go of the keys that it has no more, and takes none of another', async () => {
         await store.create(exampleAccount('acme', ['k1']))
         await store.create(exampleAccount('other', ['k2']))
-        const counters = await countersOf(store, 'acme')
-        const replaced = store.replace('acme', exampleAccount('acme', ['k2']), counters)
-        await expect(replaced).rejects.toMatchObject({ problem: 'taken' })
-        await store.replace('acme', exampleAccount('acme', ['k3']), counters)
+        const taken = async () => replace(store, exampleAccount('acme', ['k2']))
+        await expect(taken()).rejects.toMatchObject({ problem: 'taken' })
+        await replace(store, exampleAccount('acme', ['k3']))
         expect(await holders('k1', 'k3')).toEqual([undefined, 'acme'])
       })
+
+      it('changes no other account that has got the id meanwhile, nor makes it another one', async () => {
+        await store.create(exampleAccount('acme', ['k1']))
+        const { incarnation } = await store.read('acme')
+        await replace(store, exampleAccount('acme', ['k1']), {}, incarnation)
+        const another = async () => store.transact('acme', () => ({ state: exampleAccount('other'), value: 1 }))
+        await expect(another()).rejects.toThrow('The account "acme" cannot become another one')
+        await store.delete('acme')
+        await store.create(exampleAccount('acme', ['k1']))
+        const late = async () => replace(store, exampleAccount('acme'), {}, incarnation)
+        await expect(late()).rejects.toMatchObject({ problem: 'unknown-account' })
+        expect(await holders('k1')).toEqual(['acme'])
+      })
+    })
+
+    it('names each state of an account by a version, which grows', async () => {
+      await create('acme')
+      const versions = [(await store.read('acme')).version]
+      const seen: number[] = []
+      const next = async (edit: () => Promise<unknown>) => {
+        await edit()
+        versions.push((await store.read('acme')).version)
+      }
+      await next(() => nextRequest(store, 'acme'))
+      await next(() => applyUpdate(store, 'acme', (state) => accept(state, undefined)))
+      await next(() => add('a.example'))
+      await next(() => change(store, () => ({ plan: 'granite' })))
+      await store.update('acme', (_, version) => {
+        seen.push(version)
+        return refuse({ code: 'not_found' })
+      })
+      const [first = 0, second, third, fourth = 0, fifth = 0] = versions
+      expect([second, third]).toEqual([first, first])
+      expect([fourth > first, fifth > fourth, seen.at(-1)]).toEqual([true, true, fifth])
     })
 
     describe('with a limit', () => describeRoom(tested))

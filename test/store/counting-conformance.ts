@@ -1,7 +1,6 @@
 import { beforeEach, expect, it } from 'vitest'
-import type { CountingPlan } from '../../src/domain/counting.ts'
+import { type CountedRequest, refundCharge, setWindow } from '../../src/domain/counting.ts'
 import { chanceOfFault, fraction } from '../../src/ground/chance.ts'
-import type { Visitor } from '../../src/store/store.ts'
 import { ascending, atOnce, range } from '../support/at-once.ts'
 import type { Tested } from './conformance.ts'
 import { countersOf, enter, HOUR, hit, look, plannedCharge, target, trigger } from './counting.ts'
@@ -12,7 +11,7 @@ const DMARC = plannedCharge({ bucket: 'k1 /dmarc', limit: 2, graceLimit: 4, star
 
 /** How every store counts the requests of an account. */
 export function describeCounting(tested: Tested): void {
-  const planned = (plan: Partial<CountingPlan>) => enter(tested.store, 'k1', plan, () => tested.time)
+  const planned = (request: Partial<CountedRequest>) => enter(tested.store, 'k1', request)
   const quotas = async () => [...(await countersOf(tested.store, 'acme')).quotas]
 
   beforeEach(async () => {
@@ -32,19 +31,18 @@ export function describeCounting(tested: Tested): void {
 
   it('and has counts that are to be stored before it answers', async () => {
     const hits = { startedAt: HOUR, used: 7 }
-    const setHits: Visitor<number> = (_, counting) => {
-      counting.quotas = counting.quotas.set('k1 /dmarc', hits)
-      return counting.quotas.size
-    }
-    expect(await tested.store.count('acme', setHits, { stored: true })).toBe(1)
+    await tested.store.transact('acme', ({ counters }) => ({
+      counters: setWindow(counters, 'k1 /dmarc', hits),
+      value: undefined,
+    }))
     await tested.reopen()
     expect(await quotas()).toEqual([['k1 /dmarc', hits]])
   })
 
   it('in maps that stay as they are when they were given out', async () => {
-    const given = await tested.store.count('acme', (_, counting) => counting.quotas)
+    const given = await countersOf(tested.store, 'acme')
     await hit(tested.store, 'acme', 'dmarc')
-    expect([...given.entries()]).toEqual([])
+    expect([...given.quotas]).toEqual([])
   })
 
   it('nothing for a key that is gone, and what it did for another', async () => {
@@ -66,14 +64,12 @@ export function describeCounting(tested: Tested): void {
     expect((await countersOf(store, 'acme')).tallies.size).toBe(0)
   })
 
-  it('what a request has planned, and shows it with what was counted before', async () => {
+  it('what a request is charged', async () => {
     const [first, second] = [await planned({ charge: DMARC }), await planned({ charge: DMARC })]
     const startedAt = Math.floor(tested.time / HOUR) * HOUR
-    expect(first).toMatchObject({ ordinal: 1, formerHits: undefined, hits: { startedAt, used: 1 } })
+    expect(first).toMatchObject({ counters: { requests: 1 }, hits: { startedAt, used: 1 } })
     expect(second).toMatchObject({
-      ordinal: 2,
-      bucket: 'k1 /dmarc',
-      formerHits: { startedAt, used: 1 },
+      counters: { requests: 2 },
       hits: { startedAt, used: 2 },
       allowance: { allowed: true, limit: 2, remaining: 0, resetAt: startedAt / 1000 + 3600 },
     })
@@ -83,10 +79,10 @@ export function describeCounting(tested: Tested): void {
   /** The grace ends 100 ms after the start of the test, and a window after a minute. */
   const GRACE = { bucket: '/a', limit: 1, graceLimit: 9, graceEnds: 1_768_467_600_100, window: 60 }
   const ALIGNED = { ...GRACE, graceEnds: 0, start: 'aligned' as const }
-  const ruled = (chosen: object): Partial<CountingPlan> => ({ rules: [{ ...RULE, ...chosen }] })
+  const ruled = (chosen: object): Partial<CountedRequest> => ({ rules: [{ ...RULE, ...chosen }] })
 
   // At so many milliseconds after the start, the field has this value.
-  it.each<[what: string, plan: Partial<CountingPlan>, field: string, counted: string]>([
+  it.each<[what: string, plan: Partial<CountedRequest>, field: string, counted: string]>([
     ['the end of a grace period', { charge: plannedCharge(GRACE) }, 'used', '0:1 99:2 100:2'],
     ['the end of a window', { charge: plannedCharge(GRACE) }, 'used', '5:1 60004:1 60005:1'],
     ['the beginning of another window', { charge: plannedCharge(GRACE) }, 'began', '5:5 60004:5 60005:60005'],
@@ -121,9 +117,9 @@ export function describeCounting(tested: Tested): void {
     expect(tally).toEqual({ matched: 12, hits: acted.filter(Boolean).length })
   })
 
-  it('no request that is none of the account', async () => {
-    expect((await planned({ isCounted: false })).ordinal).toBe(0)
-    expect((await planned({})).ordinal).toBe(1)
+  it('no request that only looks', async () => {
+    await look(tested.store, 'k1')
+    expect((await planned({})).counters.requests).toBe(1)
   })
 
   it('exactly, however many come at the same time', async () => {
@@ -131,7 +127,7 @@ export function describeCounting(tested: Tested): void {
     const all = await atOnce(50, () => planned(plan))
     expect(all.filter(({ allowance }) => allowance?.allowed)).toHaveLength(20)
     expect(all.filter(({ triggered }) => triggered !== undefined)).toHaveLength(5)
-    expect(all.map(({ ordinal }) => ordinal).toSorted(ascending)).toEqual(range(1, 50))
+    expect(all.map(({ counters }) => counters.requests).toSorted(ascending)).toEqual(range(1, 50))
   })
 
   it('on the clock of the account', async () => {
@@ -139,17 +135,19 @@ export function describeCounting(tested: Tested): void {
     expect((await planned({ charge: DMARC })).hits).toEqual({ startedAt: HOUR, used: 1 })
   })
 
-  it('back a charge of the same window of the same account alone', async () => {
+  it('back a charge of the same window alone', async () => {
     const { store } = tested
     const { hits } = await planned({ charge: DMARC })
     const startedAt = hits?.startedAt ?? 0
-    const acme = { id: 'acme', incarnation: (await look(store, 'k1'))?.incarnation ?? 0 }
-    const another = { ...acme, incarnation: acme.incarnation + 1 }
-    expect(await store.refund(acme, 'k1 /dmarc', startedAt - HOUR)).toBeUndefined()
-    expect(await store.refund(acme, 'k1 /domains', startedAt)).toBeUndefined()
-    expect(await store.refund(another, 'k1 /dmarc', startedAt)).toBeUndefined()
-    expect(await store.refund(acme, 'k1 /dmarc', startedAt)).toEqual({ startedAt, used: 0 })
-    expect(await store.refund(acme, 'k1 /dmarc', startedAt)).toBeUndefined()
+    const refund = (bucket: string, began: number) =>
+      store.enter('k1', ({ counters }) => {
+        const refunded = refundCharge(counters, bucket, began)
+        return { counters: refunded?.counters ?? counters, value: refunded?.hits ?? 'nothing' }
+      })
+    expect(await refund('k1 /dmarc', startedAt - HOUR)).toBe('nothing')
+    expect(await refund('k1 /domains', startedAt)).toBe('nothing')
+    expect(await refund('k1 /dmarc', startedAt)).toEqual({ startedAt, used: 0 })
+    expect(await refund('k1 /dmarc', startedAt)).toBe('nothing')
     expect((await planned({ charge: DMARC })).hits?.used).toBe(1)
   })
 }

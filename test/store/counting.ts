@@ -1,13 +1,15 @@
+import type { AccountState } from '../../src/domain/account.ts'
+import { timeOn } from '../../src/domain/clock.ts'
 import {
-  applyCounts,
+  type CountedRequest,
   type Counters,
-  type CountingPlan,
   type CountingResult,
+  decideCounts,
   type PlannedCharge,
 } from '../../src/domain/counting.ts'
-import { type FaultTarget, findMatchingRules, type TriggeredRule, triggerRule } from '../../src/domain/faults.ts'
-import { type Allowance, type Charge, chargeQuota } from '../../src/domain/quotas.ts'
-import { type Clock, systemClock } from '../../src/ground/clock.ts'
+import { type FaultTarget, findMatchingRules, type TriggeredRule } from '../../src/domain/faults.ts'
+import type { Allowance, Hits } from '../../src/domain/quotas.ts'
+import { chanceOfFault, fraction } from '../../src/ground/chance.ts'
 import type { Store } from '../../src/store/store.ts'
 
 export const HOUR = 3_600_000
@@ -15,49 +17,54 @@ export const HOUR = 3_600_000
 /** What `trigger` matches with every rule. */
 export const target = { operation: 'listDmarc', method: 'GET', path: '/dmarc', key: 'k', answersWith: () => true }
 
-const CHARGE: Charge = { limit: 20, window: 3600, start: 'aligned', enforced: true }
-const NOTHING = { ordinal: 0, bucket: undefined, hits: undefined, tallies: undefined }
+/** The counters as data that tests can compare. */
+export function plain({ quotas, tallies, requests }: Counters) {
+  return { quotas: [...quotas], tallies: [...tallies], requests }
+}
 
 /** The present counters of the account. */
-export function countersOf(store: Store, id: string): Promise<Counters> {
-  return store.count(id, (_, { quotas, tallies }) => ({
-    quotas: new Map(quotas.entries()),
-    tallies: new Map(tallies.entries()),
-  }))
+export async function countersOf(store: Store, id: string): Promise<Counters> {
+  return (await store.read(id)).counters
+}
+
+function count(state: AccountState, counters: Counters, request: Partial<CountedRequest>, now: number): CountingResult {
+  const draw = (rule: string, ordinal: number) => fraction(chanceOfFault(state, rule, ordinal)[0])
+  return decideCounts({ charge: undefined, rules: [], ...request }, state, counters, now, { longestWindow: HOUR, draw })
+}
+
+/** Changes the counters of the account as this request does. */
+async function change(
+  store: Store,
+  id: string,
+  requestTo: (state: AccountState) => Partial<CountedRequest>,
+  now = 0,
+): Promise<CountingResult> {
+  return store.transact(id, ({ state, counters }) => {
+    const value = count(state, counters, requestTo(state), now)
+    return { counters: value.counters, value }
+  })
 }
 
 /** Charges one request of twenty to a bucket of the account. */
-export function hit(store: Store, id: string, bucket: string): Promise<Allowance> {
-  return store.count(id, ({ faults }, counting) => {
-    const { hits, allowance } = chargeQuota(counting.quotas.get(bucket), CHARGE, 0)
-    applyCounts(counting, { ...NOTHING, bucket, hits }, faults, 0, HOUR)
-    return allowance
-  })
+export async function hit(store: Store, id: string, bucket: string): Promise<Allowance | undefined> {
+  const charge = plannedCharge({ bucket, limit: 20, start: 'aligned' })
+  return (await change(store, id, () => ({ charge }))).allowance
 }
 
-export function nextRequest(store: Store, id: string): Promise<number> {
-  return store.count(id, ({ faults }, counting) => {
-    applyCounts(counting, { ...NOTHING, ordinal: counting.requests + 1 }, faults)
-    return counting.requests
-  })
+export async function nextRequest(store: Store, id: string): Promise<number> {
+  return (await change(store, id, () => ({}))).counters.requests
 }
 
 /** Counts a request on which each rule acts that matches it. */
-export function trigger(
+export async function trigger(
   store: Store,
   id: string,
   target: FaultTarget,
   now: number,
 ): Promise<TriggeredRule | undefined> {
-  return store.count(id, ({ faults }, counting) => {
-    const { counted, triggered } = triggerRule(findMatchingRules(faults, target), counting.tallies, now, () => 0)
-    applyCounts(counting, { ...NOTHING, tallies: counted }, faults)
-    return triggered
-  })
+  const rulesOf = ({ faults }: AccountState) => ({ rules: findMatchingRules(faults, target) })
+  return (await change(store, id, rulesOf, now)).triggered
 }
-
-/** The plan of a request that is counted, and nothing more. */
-const COUNTED: CountingPlan = { isCounted: true, charge: undefined, toldBucket: undefined, rules: [] }
 
 /** A charge of a request to the quota of its path, without a grace period. */
 export function plannedCharge(chosen: Partial<PlannedCharge> = {}): PlannedCharge {
@@ -73,38 +80,24 @@ export function plannedCharge(chosen: Partial<PlannedCharge> = {}): PlannedCharg
   }
 }
 
-/** Lets a request with this plan enter the account that has the key; what it has counted. */
+/** Lets a request enter the account that has the key; what it has counted, with the hits of its bucket. */
 export async function enter(
   store: Store,
   keyHash: string,
-  planned: Partial<CountingPlan>,
-  clock: Clock,
-): Promise<CountingResult> {
-  const plan = () => ({ ...COUNTED, ...planned })
-  const counted = await store.enter(
-    keyHash,
-    {
-      clock,
-      longestWindow: HOUR,
-      plan,
-      conclude: (_, entered) => entered.counted,
-    },
-    undefined,
-  )
+  request: Partial<CountedRequest> = {},
+): Promise<CountingResult & { hits: Hits | undefined }> {
+  const counted = await store.enter(keyHash, ({ state, counters }, real) => {
+    const result = count(state, counters, request, timeOn(state.clock, real))
+    return {
+      counters: result.counters,
+      value: { ...result, hits: result.counters.quotas.get(request.charge?.bucket ?? '') },
+    }
+  })
   if (counted === undefined) throw new Error(`Nobody has the key ${keyHash}.`)
   return counted
 }
 
 /** Lets a request enter that is not counted; the account that it finds. */
 export async function look(store: Store, keyHash: string): Promise<{ id: string; incarnation: number } | undefined> {
-  return store.enter(
-    keyHash,
-    {
-      clock: systemClock,
-      longestWindow: HOUR,
-      plan: () => ({ ...COUNTED, isCounted: false }),
-      conclude: (_, { account: { id }, incarnation }) => ({ id, incarnation }),
-    },
-    undefined,
-  )
+  return store.enter(keyHash, ({ state: { id }, counters, incarnation }) => ({ counters, value: { id, incarnation } }))
 }

@@ -1,4 +1,5 @@
-import type { AccountState } from '../../src/domain/account.ts'
+import type { AccountState, MonitoredDomain } from '../../src/domain/account.ts'
+import { type Counters, NO_COUNTERS } from '../../src/domain/counting.ts'
 import { accept, type Decision, refuse } from '../../src/domain/errors.ts'
 import type { ApiKey } from '../../src/domain/keys.ts'
 import { type AccountRecord, decodeAccount } from '../../src/store/record.ts'
@@ -6,8 +7,6 @@ import type { Store } from '../../src/store/store.ts'
 
 /** The settings that stores need. */
 export const SETTINGS = { nameComparison: 'unicode' } as const
-/** The counters of an account of which nobody has asked anything. */
-export const NOTHING = { quotas: new Map(), tallies: new Map() }
 
 function exampleRecord(id: string, hashes: readonly string[] = []): AccountRecord {
   return {
@@ -39,7 +38,7 @@ function exampleKey(hash: string): ApiKey {
 export function watch(name: string): (state: AccountState) => Decision<AccountState, string> {
   return (state) => {
     if (state.domains.has(name)) return refuse({ code: 'invalid_domain' })
-    return accept({ ...state, domains: state.domains.with([[name, { name, addedAt: 0, features: [] }]]) }, name)
+    return accept({ ...state, domains: state.domains.set(name, { name, addedAt: 0, features: [] }) }, name)
   }
 }
 
@@ -50,7 +49,12 @@ export function holdKeys(...hashes: string[]): (state: AccountState) => Decision
 
 /** The account with these domains beside those that it has. */
 export function withDomains(state: AccountState, names: readonly string[]): AccountState {
-  return { ...state, domains: state.domains.with(names.map((name) => [name, { name, addedAt: 0, features: [] }])) }
+  return {
+    ...state,
+    domains: state.domains.merge(
+      names.map((name): [string, MonitoredDomain] => [name, { name, addedAt: 0, features: [] }]),
+    ),
+  }
 }
 
 /** The names of so many domains. */
@@ -58,8 +62,12 @@ export function hosts(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `d${index}.example`)
 }
 
+export async function stateOf(store: Store, id = 'acme'): Promise<AccountState> {
+  return (await store.read(id)).state
+}
+
 export async function domainsOf(store: Store, id = 'acme'): Promise<string[]> {
-  return [...(await store.read(id)).domains.keys()]
+  return [...(await stateOf(store, id)).domains.keys()]
 }
 
 /** The same for a store that answers at once as for one that takes its time. */
@@ -69,6 +77,20 @@ export async function applyUpdate<Value>(
   decide: (state: AccountState) => Decision<AccountState, Value>,
 ): Promise<Decision<AccountState, Value>> {
   return store.update(accountId, decide)
+}
+
+/** Puts an earlier account in the place of the present one. The count of requests goes on unless it is given. */
+export async function replace(
+  store: Store,
+  state: AccountState,
+  former: Partial<Counters> = NO_COUNTERS,
+  incarnation?: number,
+): Promise<void> {
+  await store.transact(
+    state.id,
+    ({ counters: { requests } }) => ({ state, counters: { ...NO_COUNTERS, ...former, requests }, value: undefined }),
+    incarnation,
+  )
 }
 
 /** Changes these parts of an account. */

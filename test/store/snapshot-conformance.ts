@@ -3,8 +3,8 @@ import { encodeAccount } from '../../src/store/record.ts'
 import type { SnapshotOutcome, SnapshotRequest, Store } from '../../src/store/store.ts'
 import { atOnce } from '../support/at-once.ts'
 import type { Tested } from './conformance.ts'
-import { countersOf, hit, nextRequest } from './counting.ts'
-import { applyUpdate, change, domainsOf, exampleAccount, holdKeys, NOTHING, watch } from './example-account.ts'
+import { countersOf, hit, nextRequest, plain } from './counting.ts'
+import { applyUpdate, change, domainsOf, exampleAccount, holdKeys, replace, stateOf, watch } from './example-account.ts'
 
 /** What every store promises of snapshots. */
 export function describeSnapshots(tested: Tested): void {
@@ -37,7 +37,7 @@ export function describeSnapshots(tested: Tested): void {
       groupNames: groupNames.set('g', 'g'),
     }))
     await hit(store, 'acme', 'k1 /dmarc')
-    const state = encodeAccount(await store.read('acme'))
+    const state = encodeAccount(await stateOf(store))
     const counters = await countersOf(store, 'acme')
     await take('one')
     await add('c.example')
@@ -46,12 +46,12 @@ export function describeSnapshots(tested: Tested): void {
       groups: groups.delete('g'),
     }))
     await hit(store, 'acme', 'k1 /dmarc')
-    await store.replace('acme', exampleAccount('acme', ['k1']), NOTHING)
+    await replace(store, exampleAccount('acme', ['k1']))
     for (const _ of ['first reading', 'second reading']) {
       const found = await read('one')
       expect(encodeAccount(found.state)).toEqual(state)
       expect([...found.state.groupNames.entries()]).toEqual([['g', 'g']])
-      expect(found.counters).toEqual(counters)
+      expect(plain(found.counters)).toEqual(plain(counters))
     }
     expect(await store.snapshots.read('acme', 'two')).toBeUndefined()
   })
@@ -133,13 +133,14 @@ export function describeSnapshots(tested: Tested): void {
     const found = ['b.example', 'c.example', 'a.example', 'a.example', 'c.example']
     for (const [index, name] of found.entries()) {
       const { state, counters, incarnation } = await read(name)
-      await store.replace('acme', state, { ...counters, snapshot: name, incarnation })
+      await replace(store, state, counters, incarnation)
       const domains = ['a.example', 'b.example', 'c.example']
       expect(await domainsOf(store)).toEqual(domains.slice(0, domains.indexOf(name) + 1))
-      expect(await countersOf(store, 'acme')).toEqual(counters)
+      const present = await countersOf(store, 'acme')
+      expect(plain({ ...present, requests: 0 })).toEqual(plain({ ...counters, requests: 0 }))
       await add(`later-${index}.example`)
       await hit(store, 'acme', 'k1 /dmarc')
-      expect(await nextRequest(store, 'acme')).toBe(index + 2)
+      expect(await nextRequest(store, 'acme')).toBe(2 * index + 6)
     }
     expect(await names()).toEqual(['a.example', 'b.example', 'c.example'])
   })
@@ -156,8 +157,9 @@ export function describeSnapshots(tested: Tested): void {
     await store.create(exampleAccount('acme', ['k2']))
     expect(await names()).toEqual([])
     expect(await store.snapshots.read('acme', 'a')).toBeUndefined()
-    await expect(store.replace('acme', state, { ...counters, incarnation })).rejects.toMatchObject(error)
-    expect((await store.read('acme')).keys.map(({ hash }) => hash)).toEqual(['k2'])
+    const late = async () => replace(store, state, counters, incarnation)
+    await expect(late()).rejects.toMatchObject(error)
+    expect((await stateOf(store)).keys.map(({ hash }) => hash)).toEqual(['k2'])
   })
 
   it('are those of one account', async () => {

@@ -28,7 +28,7 @@ export const ACCOUNT: Fixture = {
 }
 
 export async function stateOf({ store }: TestService): Promise<AccountRecord> {
-  return encodeAccount(await store.read('default'))
+  return encodeAccount((await store.read('default')).state)
 }
 
 export async function idOf(service: TestService, name: string): Promise<string> {

@@ -5,12 +5,10 @@ import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import type { Api, Operation } from '../../src/contract/api.ts'
 import type { FaultRule } from '../../src/domain/faults.ts'
 import type { RequestReport } from '../../src/journal/description.ts'
-import type { ServerOptions } from '../../src/start/options.ts'
 import { startServer } from '../../src/start/server.ts'
-import { openMemoryStore } from '../../src/store/memory.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type Received, type SentHeaders, sendRequest } from './request.ts'
-import { expectLawful, START } from './service.ts'
+import { expectLawful, type ServiceOptions, START, withStore } from './service.ts'
 
 /** The control plane's document, held to OpenAPI 3.1 and with every schema compiled. */
 export const controlApi: Api = await loadControlApi({ validated: false })
@@ -124,19 +122,19 @@ export async function readPages<Item>(
 export type ControlPlane = Awaited<ReturnType<typeof openControlPlane>>
 
 /** Starts a stand-in on a free port with a clock that moves only by `advance`; it ends with the test. */
-export async function startControlPlane(options: ServerOptions = {}): Promise<ControlPlane> {
+export async function startControlPlane(options: ServiceOptions = {}): Promise<ControlPlane> {
   const plane = await openControlPlane(options)
   onTestFinished(plane.stop)
   return plane
 }
 
 /** The same for several tests, which stop it after the last. */
-export async function openControlPlane(options: ServerOptions = {}) {
+export async function openControlPlane(options: ServiceOptions = {}) {
   let time = START
-  const store = options.store ?? (options.data === undefined ? openMemoryStore({ clock: () => time }) : undefined)
-  const given = { fixture: 'empty', clock: () => time, ...(store !== undefined && { store }), ...options }
+  const { given, store } = withStore(options, () => time)
+  const defaults = { fixture: 'empty', clock: () => time }
   // A busy machine is no store that is away.
-  const understudy = await startServer(given, OPERATIONS, { patience: () => 25 })
+  const understudy = await startServer({ ...defaults, ...given }, OPERATIONS, { patience: () => 25, store })
   const { baseUrl, contract, adminUrl = '' } = understudy
   const stop = () => understudy.stop()
   const authorization = options.adminToken === undefined ? {} : { authorization: `Bearer ${options.adminToken}` }

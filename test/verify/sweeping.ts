@@ -20,7 +20,7 @@ interface Moment {
 }
 
 export async function momentOf({ store }: TestService, path: string): Promise<Moment> {
-  return { ledger: readFileSync(path), state: await store.read('default') }
+  return { ledger: readFileSync(path), state: (await store.read('default')).state }
 }
 
 /** Nothing of the program catches it, so that nothing happens after it. */

@@ -8,7 +8,7 @@ import { textsIn } from '../shown-data.ts'
 export const listDomains: OperationBehaviour = {
   decide(_, account, { settings }) {
     const make = () => {
-      const names = arrange([...account.domains.keys()], settings.domainOrder, (name) => name)
+      const names = arrange(account.domains.keySeq().toArray(), settings.domainOrder, (name) => name)
       return {
         domains: settings.spelling === 'as-sent' ? names.map((name) => spellingOf(name, account, settings)) : names,
       }

@@ -229,9 +229,9 @@ function PinFields({ domain }: { domain: MonitoredDomain }) {
   return (
     <>
       <p class="soft">
-        The fields have today's values. A field that you change has this fixed value from now on; the days before stay
-        as they were. A field that you empty follows the generated figures again. All other fields stay as they are. The
-        profile is the kind of domain for which the figures are generated.
+        The fields have today's values. A field that you change has this fixed value from now on; the days before have
+        the generated figures. A field that you empty follows the generated figures again. All other fields stay as they
+        are. The profile is the kind of domain for which the figures are generated.
       </p>
       <div class="fields">
         <LabelledSelect label="Profile" name="profile" values={FACTS.profiles} value={domain.profile} />

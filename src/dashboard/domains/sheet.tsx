@@ -150,7 +150,7 @@ function Facts({ domain }: { domain: MonitoredDomain }) {
             <Explained
               key="fixed"
               text={<Names names={pins.map(([field, value]) => `${field} ${value}`)} tone="odd" />}
-              about={`Somebody gave these fields of its record fixed values, ${pinnedAt === null ? 'from the beginning' : `since ${formatInstant(pinnedAt)}`}. The days before stay as they were.`}
+              about={`Somebody gave these fields of its record fixed values, ${pinnedAt === null ? 'from the beginning' : `since ${formatInstant(pinnedAt)}`}. The days before have the generated figures.`}
             />
           ),
         ],

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { RealDate } from '../../ground/timers.ts'
 import { readParameters, splitTarget } from '../../http/target.ts'
-import { type Redact, redactField, redactTarget } from '../../journal/redaction/redaction.ts'
+import { type Redact, redactField, redactTarget, startOfCharacter } from '../../journal/redaction/redaction.ts'
 import type { Credentials } from '../exchange.ts'
 import { type HeaderFields, writeCredentials } from '../keys.ts'
 import { fieldOf } from './entry.ts'
@@ -44,6 +44,9 @@ interface RecordedBody {
   /** The size as it was sent, in bytes, with its coding. */
   sentSize?: number | undefined
 }
+
+/** In bytes, more than a key needs. */
+const MARGIN = 1_024
 
 type NameValue = { name: string; value: string }
 
@@ -116,26 +119,19 @@ function postDataOf({ fields, body }: RecordedMessage, largestBody: number, reda
 
 /** A body as text, or as base64 if it is not text; a long body is cut off. */
 function contentOf({ bytes, size }: RecordedBody, largest: number, encoding: string, redact: Redact) {
-  const isCut = bytes.length < size || bytes.length > largest
-  const shown = bytes.subarray(0, largest)
-  const cut = isCut && { _truncated: true, comment: `This is the beginning; the body has ${size} bytes.` }
-  // The cut may split a character.
-  const isText = isUtf8(shown) || (isCut && isUtf8(shown.subarray(0, startOfLast(shown))))
-  if (isText) {
+  // Half a key would not be recognised, so what follows is read, too, and the end of an incomplete body is left out.
+  const end = Math.min(largest, bytes.length < size ? Math.max(0, bytes.length - MARGIN) : bytes.length)
+  const shown = bytes.subarray(0, startOfCharacter(bytes, end))
+  const read = bytes.subarray(0, startOfCharacter(bytes, end + MARGIN))
+  const cut = end < size && { _truncated: true, comment: `This is the beginning; the body has ${size} bytes.` }
+  if (isUtf8(read)) {
     const plain = shown.toString()
-    const text = redact(plain)
+    const text = redact(read.toString(), plain.length)
     return { text, ...cut, ...(text !== plain && { _redacted: true }) }
   }
   // The bytes may contain a key. The base64 form of a key depends on its position, so the search uses the plain bytes.
-  const hidden = redact(shown.toString('latin1'))
+  const hidden = redact(read.toString('latin1'), shown.length)
   return { text: Buffer.from(hidden, 'latin1').toString('base64'), [encoding]: 'base64', ...cut }
-}
-
-/** Where the last character begins, which may be incomplete. */
-function startOfLast(bytes: Buffer): number {
-  let start = bytes.length - 1
-  while (start > 0 && bytes.length - start < 4 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start--
-  return start
 }
 
 function fieldsOf(fields: HeaderFields, { redact, credentials }: RecordedExchange): NameValue[] {

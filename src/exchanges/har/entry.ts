@@ -121,8 +121,8 @@ export function namesServer(entry: Json): boolean {
   return [entry['serverIPAddress'], entry['connection']].some((value) => typeof value === 'string' && value !== '')
 }
 
-/** The header fields of a message. Pseudo-header fields of HTTP/2 (`:path`) do not count. */
-export function fieldsOf(message: unknown): HeaderFields {
+/** The header fields of a message, or those with a name in lower case. Pseudo-header fields of HTTP/2 (`:path`) do not count. */
+export function fieldsOf(message: unknown, wanted?: string): HeaderFields {
   const list = isObject(message) ? message['headers'] : undefined
   const pairs = isObject(list) ? Object.entries(list).map(([name, value]) => ({ name, value })) : list
   if (!Array.isArray(pairs)) return []
@@ -131,6 +131,7 @@ export function fieldsOf(message: unknown): HeaderFields {
     if (!isObject(each)) continue
     const { name, value } = each
     if (typeof name !== 'string' || name === '' || name.startsWith(':')) continue
+    if (wanted !== undefined && !isNamed(name, wanted)) continue
     if (typeof value === 'number') fields.push([name, String(value)])
     // Some recorders write the fields of one name as lines.
     if (typeof value === 'string') fields.push([name, LINES.test(value) ? value.split(LINES).join(', ') : value])
@@ -160,7 +161,11 @@ export function requestFieldsOf(request: Json, fields: HeaderFields): HeaderFiel
 }
 
 export function fieldOf(fields: HeaderFields, wanted: string): string | undefined {
-  return fields.find(([name]) => name.length === wanted.length && name.toLowerCase() === wanted)?.[1]
+  return fields.find(([name]) => isNamed(name, wanted))?.[1]
+}
+
+function isNamed(name: string, wanted: string): boolean {
+  return name.length === wanted.length && name.toLowerCase() === wanted
 }
 
 /** The status of a response; `undefined` if none came, which recorders write as 0 or -1. */

@@ -37,12 +37,8 @@ const FOREIGN: readonly [start: string, reason: string][] = [
 /** Reads a whole HAR file. @throws HarError for a file that is no recording */
 export async function readHarFile(path: string): Promise<HarFile> {
   const name = shorten(path)
-  const bytes = await readBytes(path, name)
   const fail = (reason: string) => new HarError(`${name}: This is no HAR file: ${reason}.`)
-  const beginning = bytes.toString('latin1', 0, 100).trimStart()
-  const [, reason] = FOREIGN.find(([start]) => beginning.startsWith(start)) ?? []
-  if (reason !== undefined) throw fail(reason)
-  const text = textOf(bytes)
+  const text = await readText(path, name, fail)
   const whole = readJson(text)
   const document = whole ?? readBeginning(text)
   if (document === undefined) throw fail('it is not JSON, or breaks off before its first entry ends')
@@ -54,6 +50,15 @@ export async function readHarFile(path: string): Promise<HarFile> {
     broken:
       whole === undefined ? `${name} breaks off: only its ${entries.length} whole entries are judged.` : undefined,
   }
+}
+
+/** Only the text stays in memory, as a file is large. @throws HarError */
+async function readText(path: string, name: string, fail: (reason: string) => HarError): Promise<string> {
+  const bytes = await readBytes(path, name)
+  const beginning = bytes.toString('latin1', 0, 100).trimStart()
+  const [, reason] = FOREIGN.find(([start]) => beginning.startsWith(start)) ?? []
+  if (reason !== undefined) throw fail(reason)
+  return textOf(bytes)
 }
 
 /** @throws HarError */

@@ -7,7 +7,6 @@ import { hidesKey, isReplaced } from './blacked-out.ts'
 import {
   type Aside,
   asideOf,
-  fieldOf,
   fieldsOf,
   hidesId,
   namesServer,
@@ -137,8 +136,8 @@ export class Finder {
 
   /** All keys must be known before any exchange is shown, because an earlier exchange may contain a key. */
   #noteKey(entry: Json, recording: Recording): void {
-    const fields = fieldsOf(entry['request'])
-    const written = fieldOf(fields, 'authorization')
+    const fields = fieldsOf(entry['request'], 'authorization')
+    const written = fields[0]?.[1]
     if (written === undefined || hidesKey(written)) return
     if (isKey(written)) recording.hasKeys = true
     this.keys.credentialsOf(fields)
@@ -174,7 +173,7 @@ export function isKey(written: string): boolean {
 function factsOf(entry: Json): Pick<FoundExchange, 'observer' | 'status' | 'requestId' | 'hasBody'> {
   const response = isObject(entry['response']) ? entry['response'] : {}
   const { text } = isObject(response['content']) ? response['content'] : {}
-  const id = fieldOf(fieldsOf(response), 'x-request-id')
+  const id = fieldsOf(response, 'x-request-id')[0]?.[1]
   return {
     observer: observerOf(entry),
     status: statusOf(response),

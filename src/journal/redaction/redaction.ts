@@ -1,96 +1,103 @@
+import { isUtf8 } from 'node:buffer'
 import { isObject } from '../../ground/json.ts'
-import { memoize, memoizeWeakly } from '../../ground/memo.ts'
+import { memoize } from '../../ground/memo.ts'
+import { bytesOf, type Content } from '../../http/content.ts'
 import { queryOf, readParameters } from '../../http/target.ts'
-import type { Entry } from '../entry.ts'
+import type { RecordedBody } from '../entry.ts'
 import { findKeys, HIDDEN } from './key-shapes.ts'
-import { SecretIndex, SHORT } from './secret-index.ts'
-import type { Secrets } from './secrets.ts'
-import { readingsOf } from './spellings.ts'
+import { type Secrets, SHORT } from './secrets.ts'
 
-/** A function that hides secrets in a text of an exchange. */
-export type Redact = (text: string) => string
+/**
+ * A function that hides secrets in a text. With `end`, it returns the text up to there. What comes after only helps to
+ * recognise a secret that the end would cut.
+ */
+export type Redact = (text: string, end?: number) => string
 
 /** Names of header fields and of query parameters with secrets. The scheme of such a field stays visible. */
 const CREDENTIAL = /^key$|api[-_]?key|access[-_]?key|token|secret|auth(?!enticate)|passw|cookie/i
 const WITH_SCHEME = /^(\S+)\s+(.+)$/
-/** The replacement for a secret in a request that another process has recorded. */
+/** The replacement for a secret in a request that was recorded before. */
 const NO_SECRET = /^[<>\s]*(?:\[redacted\][<>\s]*)+$/
 
-/**
- * The secrets that header fields carry as credentials, and those among them that belong to the key: it alone, and the
- * value of its field. Many similar requests share the same object of header fields.
- */
-const credentialsIn = memoizeWeakly((headers: readonly string[]) => {
-  const own = new Set<string>()
-  const all: string[] = []
-  for (let index = 0; index < headers.length; index += 2) {
-    const name = headers[index] ?? ''
-    if (!CREDENTIAL.test(name)) continue
-    const secrets = secretsIn(headers[index + 1] ?? '')
-    all.push(...secrets)
-    if (name.toLowerCase() === 'authorization') for (const secret of secrets) own.add(secret)
-  }
-  return { own, all }
-})
-
-/** How many functions that hide secrets are kept, and how many texts of up to how many characters each remembers. */
-const REMEMBERED = { redactors: 64, limit: 200, longest: 200 }
-/**
- * The functions of the last accounts, by what they hide. Similar requests repeat most of their texts, and to search all of
- * them would take half of the time that a shared journal takes.
- */
-const recent = new Map<SecretIndex, { name: string; redact: Redact }>()
-
-/**
- * Creates a function that hides the credentials of a request, the secrets of its account, and all texts that look like
- * a key. A request without an account may carry a secret of any account, so each of its words is looked up.
- */
-export function redactorFor(
-  { account, headers, key, target }: Pick<Entry, 'account' | 'headers' | 'key' | 'target'>,
-  secrets: Secrets,
-): Redact {
-  const known = secrets.indexOf(account)
-  const { own } = credentialsIn(headers)
-  const foreign = account === undefined ? secrets.findIn([target, ...headers]) : []
-  const unknown = [...findCredentials(headers, target), ...foreign].filter((secret) => !known.has(secret))
-  const ownLabel = key === undefined ? HIDDEN : `${key}.${HIDDEN}`
-  const labelOf = (found: string) => (own.has(found) ? ownLabel : HIDDEN)
-  const indexes = [known, new SecretIndex(unknown)]
-  if (unknown.length > 0) return (text) => hideSecrets(text, indexes, labelOf)
-  const name = [ownLabel, ...own].join('\n')
-  const former = recent.get(known)
-  if (former?.name === name) return former.redact
-  const redact = memoize((text) => hideSecrets(text, [known], labelOf), REMEMBERED)
-  if (recent.size >= REMEMBERED.redactors) recent.clear()
-  recent.set(known, { name, redact })
-  return redact
-}
-
-/** Creates a function that hides the secrets of all accounts, in a text that belongs to no request. */
-export function redactorForAll(secrets: Secrets): Redact {
-  return (text) => hideSecrets(text, [secrets.indexOf(undefined), new SecretIndex(secrets.findIn([text]))])
-}
+const NAMES = { limit: 1_000, longest: 100 }
+/** Clients send the same few names of fields with each request. */
+export const isCredential = memoize((name) => CREDENTIAL.test(name), NAMES)
 
 /** The credentials of a message in its query and its header fields. In `headers`, names and values alternate. */
-export function findCredentials(headers: readonly string[], target: string): readonly string[] {
-  const inQuery = readParameters(queryOf(target)).filter(([name]) => CREDENTIAL.test(name))
-  const all = [...credentialsIn(headers).all, ...inQuery.map(([, value]) => value)]
-  return all.filter((secret) => !NO_SECRET.test(secret))
+export function findCredentials(headers: readonly string[], target: string): string[] {
+  return [...credentialsIn(headers), ...credentialsInQuery(target)]
+}
+
+/** The credentials in header fields. */
+export function credentialsIn(headers: readonly string[]): string[] {
+  const found: string[] = []
+  for (let index = 0; index < headers.length; index += 2) {
+    if (isCredential(headers[index] ?? '')) found.push(...secretsIn(headers[index + 1] ?? ''))
+  }
+  return found.filter((secret) => !NO_SECRET.test(secret))
+}
+
+const NONE: readonly string[] = []
+
+/** The credentials in the query of a target. */
+export function credentialsInQuery(target: string): readonly string[] {
+  const query = queryOf(target)
+  if (query === '') return NONE
+  const found = readParameters(query).filter(([name, value]) => isCredential(name) && !NO_SECRET.test(value))
+  return found.map(([, value]) => value)
+}
+
+/**
+ * The secrets in a field with credentials: the whole value or the part after its scheme, and each word that is too long
+ * to be an ordinary one.
+ */
+export function secretsIn(value: string): string[] {
+  const [, scheme = '', rest = ''] = WITH_SCHEME.exec(value) ?? []
+  const secret = scheme === '' || scheme.includes('=') ? value : rest
+  const words = secret.split(/[\s,;="]+/).filter(({ length }) => length > SHORT)
+  const decoded = /^basic$/i.test(scheme) ? Buffer.from(rest, 'base64').toString() : ''
+  const password = decoded.slice(decoded.indexOf(':') + 1)
+  return [...new Set([secret, ...words, ...(password === '' ? [] : [password])])]
+}
+
+/** Creates a function that hides secrets, in a text that belongs to no request. */
+export function redactorForAll(secrets: Secrets): Redact {
+  return (text, end) => hideSecrets(text, [secrets], undefined, end)
 }
 
 /** The value of a header field without secrets. */
 export function redactField(name: string, value: string, redact: Redact): string {
-  if (!CREDENTIAL.test(name)) return redact(value)
+  if (!isCredential(name)) return redact(value)
   const [, scheme, secret] = WITH_SCHEME.exec(value) ?? []
   if (scheme === undefined || secret === undefined) return HIDDEN
   const shown = redact(secret)
   return `${redact(scheme)} ${shown.endsWith(`.${HIDDEN}`) ? shown : HIDDEN}`
 }
 
+/** The name of a header field, or with `name` its value, without secrets. */
+export function redactHeader<Value extends string | number>(text: Value, redact: Redact, name?: Value): Value | string {
+  if (typeof text === 'number') return text
+  if (name === undefined) return redact(text)
+  const isKey = String(name).toLowerCase() === 'authorization'
+  return isKey ? redactKey(String(name), text, redact) : redactField(String(name), text, redact)
+}
+
+/** The field with the key. The errors in its form stay visible, because explanations name them. */
+function redactKey(name: string, value: string, redact: Redact): string {
+  const [, scheme = '', gap = '', secret = ''] = /^(\S*)(\s*)(.*)$/s.exec(value) ?? []
+  if (value === '') return value
+  if (secret === '') return /^bearer$/i.test(scheme) ? value : HIDDEN
+  const shown = redactField(name, `${scheme} ${secret.replaceAll(/\s+/g, ' ')}`, redact)
+  const hidden = shown.slice(shown.indexOf(' ') + 1)
+  const isPlaceholder = /[${}<>]/.test(secret) || /^your/i.test(secret)
+  const formed = isPlaceholder ? `<${hidden}>` : /\s/.test(secret) ? `${hidden} ${hidden}` : hidden
+  return `${redact(scheme)}${gap}${formed}`
+}
+
 /** A request target without secrets. Path and query are redacted separately, because no secret spans both. */
 export function redactTarget(target: string, redact: Redact): string {
   const query = queryOf(target)
-  return redact(target.slice(0, target.length - query.length)) + redactQuery(query, redact)
+  return query === '' ? redact(target) : redact(target.slice(0, -query.length)) + redactQuery(query, redact)
 }
 
 /** A redacted target for curl, which treats brackets in a URL as a pattern. */
@@ -99,9 +106,9 @@ export function withoutBrackets(redacted: string): string {
 }
 
 /** A query without secrets. */
-export function redactQuery(query: string, redact: Redact): string {
+function redactQuery(query: string, redact: Redact): string {
   const hidden = query.replaceAll(/(^|&)([^&=]*)=([^&]+)/g, (parameter, before: string, name: string) =>
-    CREDENTIAL.test(name) ? `${before}${name}=${HIDDEN}` : parameter,
+    isCredential(name) ? `${before}${name}=${HIDDEN}` : parameter,
   )
   return redact(hidden)
 }
@@ -117,38 +124,91 @@ export function redactWithin<Value>(value: Value, redact: Redact): Value {
 }
 
 /**
- * The secrets in a field with credentials: the whole value or the part after its scheme, and each word that is too long
- * to be an ordinary one.
+ * A body without secrets, of which at most `limit` bytes are kept. They are hidden before the rest is cut off: half a
+ * secret would not be recognised. `longest` is the length of the longest secret.
  */
-function secretsIn(value: string): string[] {
-  const [, scheme = '', rest = ''] = WITH_SCHEME.exec(value) ?? []
-  const secret = scheme === '' || scheme.includes('=') ? value : rest
-  const words = secret.split(/[\s,;="]+/).filter(({ length }) => length > SHORT)
-  const decoded = /^basic$/i.test(scheme) ? Buffer.from(rest, 'base64').toString() : ''
-  const password = decoded.slice(decoded.indexOf(':') + 1)
-  return [secret, ...words, ...(password === '' ? [] : [password])]
+export function recordBody(body: Content, limit: number, redact: Redact, longest: number): RecordedBody {
+  const { held, size } = body
+  if (typeof held === 'string' && size <= limit) return { text: redact(held), size }
+  const bytes = bytesOf(body)
+  if (bytes.length === 0) return { size }
+  const kept = bytes.subarray(0, startOfCharacter(bytes, limit))
+  const read = bytes.subarray(0, startOfCharacter(bytes, limit + longest))
+  const cut = kept.length < size && ({ isCut: true } as const)
+  if (isUtf8(read)) return { text: redact(read.toString(), cut ? kept.toString().length : undefined), size, ...cut }
+  const hidden = redact(read.toString('latin1'), kept.length)
+  return { base64: Buffer.from(hidden, 'latin1').toString('base64'), size, ...cut }
 }
 
-/** Replaces the findings of the indexes and texts that look like a key, in every reading of a text. */
+/** A place in a text in UTF-8, or up to three bytes before it, at which a character begins. */
+export function startOfCharacter(bytes: Buffer, place: number): number {
+  let start = place
+  while (start > place - 3 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start--
+  return start
+}
+
+/** What a letter after a backslash means in JSON. Any other character means itself. */
+const LETTERS: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
+
+/** Escapes in a URL and in JSON, by their first character, with their meanings. Any character may be escaped. */
+const ESCAPES: readonly (readonly [begin: string, form: RegExp, meaningOf: (found: string) => string])[] = [
+  ['%', /%[0-9a-f]{2}/gi, (found) => readCode(found.slice(1))],
+  [
+    '\\',
+    /\\(?:u[0-9a-f]{4}|["\\/bfnrt])/gi,
+    (found) => (found.length === 6 ? readCode(found.slice(2)) : (LETTERS[found.charAt(1)] ?? found.charAt(1))),
+  ],
+]
+
+function readCode(hex: string): string {
+  return String.fromCharCode(Number.parseInt(hex, 16))
+}
+
+/** A text with the meanings of its escapes, each of which is one character, and where each character began. */
+function decode(text: string, form: RegExp, meaningOf: (found: string) => string) {
+  const places: number[] = []
+  let place = 0
+  const noteUpTo = (end: number) => {
+    while (place < end) places.push(place++)
+  }
+  const decoded = text.replaceAll(form, (found, index: number) => {
+    noteUpTo(index)
+    places.push(index)
+    place = index + found.length
+    return meaningOf(found)
+  })
+  noteUpTo(text.length)
+  return { decoded, places }
+}
+
+/** Replaces the known secrets and the texts that look like a key. For `end`, see `Redact`. */
 export function hideSecrets(
   text: string,
-  indexes: readonly SecretIndex[],
+  known: readonly Secrets[],
   labelOf: (found: string) => string = () => HIDDEN,
+  end = text.length,
 ): string {
   const ranges: [start: number, end: number][] = []
-  for (const { text: reading, placeOf } of readingsOf(text)) {
-    const note = (start: number, end: number) => void ranges.push([placeOf(start), placeOf(end)])
-    for (const index of indexes) index.find(reading, note)
-    findKeys(reading, note)
+  const note = (start: number, end: number) => void ranges.push([start, end])
+  const search = (reading: string, noteIn: typeof note) => {
+    for (const secrets of known) secrets.find(reading, noteIn)
+    findKeys(reading, noteIn)
   }
-  if (ranges.length === 0) return text
+  search(text, note)
+  for (const [begin, form, meaningOf] of ESCAPES) {
+    if (!text.includes(begin)) continue
+    const { decoded, places } = decode(text, form, meaningOf)
+    search(decoded, (start, last) => note(places[start] ?? 0, places[last] ?? text.length))
+  }
+  if (ranges.length === 0) return end >= text.length ? text : text.slice(0, end)
   let hidden = ''
   let shown = 0
-  for (const [start, end] of merge(ranges)) {
-    hidden += text.slice(shown, start) + labelOf(text.slice(start, end))
-    shown = end
+  for (const [first, last] of merge(ranges)) {
+    if (first >= end) break
+    hidden += text.slice(shown, first) + labelOf(text.slice(first, last))
+    shown = last
   }
-  return hidden + text.slice(shown)
+  return hidden + text.slice(shown, Math.max(shown, end))
 }
 
 /** The ranges in order. Overlapping ranges become one. */

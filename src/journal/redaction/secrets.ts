@@ -1,121 +1,101 @@
-import type { AccountState } from '../../domain/account.ts'
-import { hashKey } from '../../ground/secrets.ts'
-import { hasKeyForm } from './key-shapes.ts'
-import { SecretIndex } from './secret-index.ts'
-import { wordsOf } from './spellings.ts'
-
-/** The keys of an account, by their hashes. */
-export interface HeldKeys {
-  held: Iterable<string>
-  /** Lists the keys that the account may get back, for example by a reset. Their secrets are not hidden until then. */
-  recoverable?: () => Iterable<string>
-}
-
-/** The secrets of one account. */
-interface AccountSecrets {
-  /** By their hashes. */
-  known: ReadonlyMap<string, string>
-  hidden: readonly string[]
-  /** Finds the hidden secrets. Created when exchanges of the account are read after a change of its secrets. */
-  index?: SecretIndex
-}
-
-const NONE: AccountSecrets = { known: new Map(), hidden: [] }
+/** A shorter secret is not searched for: every `x` would match in nearly every text. */
+const SHORTEST = 3
+/** A secret of at most this length is found only if it stands alone, because it may be part of an ordinary word. */
+export const SHORT = 7
+const ALONE = /[\w.-]/
+const BEYOND_ASCII = /[^ -~]/
 
 /**
- * The secrets to hide: for each account those of its keys, as long as it has them, and everywhere those of the process.
- * An account stores only the hash of a key, so the secret is kept here from the moment it is given. A key that its form
- * reveals, such as that of a sandbox, needs no entry here.
+ * The known secrets. They are found in a text in one pass, whose time depends on the length of the text and hardly on
+ * the number of secrets. Upper and lower case are equal, because a text may have been part of a hostname.
  */
 export class Secrets {
-  readonly #everywhere: readonly string[]
-  readonly #common: SecretIndex
-  readonly #accounts = new Map<string, AccountSecrets>()
-  /** Secret in lower case → the number of accounts with it. */
-  readonly #holders = new Map<string, number>()
+  readonly #secrets = new Set<string>()
+  /** The spellings by the number that their first three characters give, see `rootAfter`. */
+  readonly #spellings = new Map<number, string[]>()
+  /** One bit for each of these numbers, because most texts have none of them. */
+  readonly #roots = new Uint32Array(128)
+  #longest = 0
 
-  /** `everywhere` are secrets that belong to no account, such as the token of the control plane. */
-  constructor(everywhere: readonly string[] = []) {
-    this.#everywhere = everywhere
-    this.#common = new SecretIndex(everywhere)
-    this.#count(everywhere, 1)
+  constructor(secrets: Iterable<string> = []) {
+    for (const secret of secrets) this.add(secret)
   }
 
-  /**
-   * Hides the secrets of the account's present keys, and drops those of other keys. `given` are newly known secrets.
-   * Only those that belong to its keys are kept.
-   */
-  update(accountId: string, { held, recoverable = () => [] }: HeldKeys, given: readonly string[] = []): void {
-    if (!this.concerns(accountId, given)) return
-    const former = this.#of(accountId)
-    const all = [...former.known, ...given.filter(isWorthPlace).map((secret) => [hashKey(secret), secret] as const)]
-    const present = new Set(held)
-    // Most changes remove no key, so the second set is created only when it is needed.
-    const kept = all.every(([hash]) => present.has(hash)) ? present : new Set([...present, ...recoverable()])
-    const known = new Map(all.filter(([hash]) => kept.has(hash)))
-    const hidden = [...known].filter(([hash]) => present.has(hash)).map(([, secret]) => secret)
-    this.#count(former.hidden, -1)
-    this.#count(hidden, 1)
-    if (known.size > 0) this.#accounts.set(accountId, { known, hidden })
-    else this.#accounts.delete(accountId)
+  get size(): number {
+    return this.#secrets.size
   }
 
-  /**
-   * Hides the secret of a key of the account, unless it is known, and drops nothing. Returns whether the account has
-   * secrets that are not hidden. `update` may drop these.
-   */
-  meet({ id, keys }: Pick<AccountState, 'id' | 'keys'>, { secret, hash }: { secret: string; hash: string }): boolean {
-    const former = this.#of(id).known
-    if (former.has(hash)) return false
-    this.update(id, { held: keys.map((key) => key.hash), recoverable: () => former.keys() }, [secret])
-    const { known, hidden } = this.#of(id)
-    return hidden.length < known.size
+  /** The length of the longest spelling. */
+  get longest(): number {
+    return this.#longest
   }
 
-  /** Whether the account has secrets here, or would have some with `given`. */
-  concerns(accountId: string, given: readonly string[]): boolean {
-    return this.#accounts.has(accountId) || given.some(isWorthPlace)
+  add(secret: string): void {
+    if (secret.length < SHORTEST || this.has(secret)) return
+    this.#secrets.add(fold(secret))
+    for (const spelling of spell(secret)) {
+      this.#longest = Math.max(this.#longest, spelling.length)
+      const root = rootOf(spelling)
+      this.#roots[root >>> 5] = (this.#roots[root >>> 5] ?? 0) | (1 << (root & 31))
+      this.#spellings.set(root, [...(this.#spellings.get(root) ?? []), spelling])
+    }
   }
 
-  /** Drops the secrets of a deleted account. */
-  forget(accountId: string): void {
-    this.update(accountId, { held: [] })
+  /** Forgets a secret. What was found by its spellings is found by those of other secrets still. */
+  delete(secret: string): void {
+    if (!this.#secrets.delete(fold(secret))) return
+    for (const spelling of spell(secret)) {
+      const root = rootOf(spelling)
+      const spellings = this.#spellings.get(root) ?? []
+      this.#spellings.set(root, spellings.toSpliced(spellings.indexOf(spelling), 1))
+    }
   }
 
-  /** Finds the secrets in a request of this account, or of no account, besides the request's own credentials. */
-  indexOf(accountId: string | undefined): SecretIndex {
-    const account = accountId === undefined ? undefined : this.#accounts.get(accountId)
-    if (account === undefined) return this.#common
-    account.index ??= new SecretIndex([...this.#everywhere, ...account.hidden])
-    return account.index
+  has(secret: string): boolean {
+    return this.#secrets.has(fold(secret))
   }
 
-  /** Whether a word is a secret of any account, as in `findIn`. */
-  has(word: string): boolean {
-    return this.#holders.has(word.toLowerCase())
-  }
-
-  /** The words of these texts that are a secret of any account, except those that their form reveals. */
-  findIn(texts: readonly string[]): string[] {
-    return this.#holders.size === 0 ? [] : texts.flatMap(wordsOf).filter((word) => this.has(word))
-  }
-
-  #of(accountId: string): AccountSecrets {
-    return this.#accounts.get(accountId) ?? NONE
-  }
-
-  #count(secrets: readonly string[], change: number): void {
-    for (const secret of secrets) {
-      if (hasKeyForm(secret)) continue
-      const word = secret.toLowerCase()
-      const count = (this.#holders.get(word) ?? 0) + change
-      if (count > 0) this.#holders.set(word, count)
-      else this.#holders.delete(word)
+  /** Calls `note` for every secret in the text. */
+  find(text: string, note: (start: number, end: number) => void): void {
+    if (this.size === 0) return
+    const folded = fold(text)
+    let root = 0
+    for (let place = 0; place < folded.length; place++) {
+      root = rootAfter(root, folded.charCodeAt(place))
+      if (((this.#roots[root >>> 5] ?? 0) & (1 << (root & 31))) === 0) continue
+      const start = place + 1 - SHORTEST
+      for (const spelling of this.#spellings.get(root) ?? []) {
+        const end = start + spelling.length
+        if (folded.startsWith(spelling, start) && (spelling.length > SHORT || standsAlone(text, start, end)))
+          note(start, end)
+      }
     }
   }
 }
 
-/** The key of a sandbox needs no entry, because its form reveals it. */
-function isWorthPlace(secret: string): boolean {
-  return !secret.startsWith('sandbox_')
+function rootOf(spelling: string): number {
+  let root = 0
+  for (let place = 0; place < SHORTEST; place++) root = rootAfter(root, spelling.charCodeAt(place))
+  return root
+}
+
+/** A number that depends on a character and the two before it. */
+function rootAfter(root: number, code: number): number {
+  return ((root << 4) ^ code) & 0xfff
+}
+
+function standsAlone(text: string, start: number, end: number): boolean {
+  return !ALONE.test(text.charAt(start - 1)) && !ALONE.test(text.charAt(end))
+}
+
+/** A text in small letters. Only ASCII: in other alphabets, a text may change its length. */
+function fold(text: string): string {
+  return BEYOND_ASCII.test(text) ? text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase()) : text.toLowerCase()
+}
+
+/** The secret as it is, as the bytes of UTF-8, with the spaces of a form in a URL, and in a JSON pointer (RFC 6901). */
+function spell(secret: string): Set<string> {
+  const bytes = Buffer.from(secret).toString('latin1')
+  const forms = [bytes, bytes.replaceAll(' ', '+')]
+  return new Set([secret, ...forms, secret.replaceAll('~', '~0').replaceAll('/', '~1')].map(fold))
 }

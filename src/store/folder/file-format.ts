@@ -1,30 +1,31 @@
-import { basename } from 'node:path'
-import type { AccountOrigin, DomainGroup, DomainNature, MonitoredDomain } from '../../domain/account.ts'
-import { countersFor } from '../../domain/counting.ts'
-import type { FormerPin } from '../../domain/dmarc.ts'
+import { OrderedMap } from 'immutable'
+import type { AccountOrigin, DomainGroup, MonitoredDomain } from '../../domain/account.ts'
 import type { Fault, FaultTally } from '../../domain/faults.ts'
 import type { ApiKey } from '../../domain/keys.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { PROFILE_NAMES } from '../../domain/profile.ts'
 import type { Hits } from '../../domain/quotas.ts'
+import type { Settings } from '../../domain/settings.ts'
+import type { Awaitable } from '../../ground/awaitable.ts'
+import { decodeText } from '../../ground/input-file.ts'
 import { isObject } from '../../ground/json.ts'
 import { findViolation } from '../../ground/schema.ts'
-import type { Work } from '../../ground/work.ts'
-import { type AccountRecord, type FormerDomain, type ListTexts, writeAccount } from '../record.ts'
-import { StoreError } from '../store-error.ts'
-import type { AccountData, Use } from '../stored-account.ts'
-import { findBrokenLink } from './account-links.ts'
+import { show } from '../../ground/show.ts'
+import type { StoredAccount, Use } from '../kept-account.ts'
+import { type AccountRecord, decodeAccount, encodeAccount } from '../record.ts'
+import { damagedFile, type FileFormat } from './file-adapter.ts'
 
 const FORMAT = 'dmarc-understudy/account'
 /**
- * Version 2 adds removed domains and the tags of a domain's own record. Version 3 adds the times of fixed values, and
- * earlier fixed values.
+ * Version 2 adds the tags of a domain's own record, version 3 the times of fixed values. Files of earlier programs also
+ * have removed domains and earlier fixed values, which are left out.
  */
 const VERSION = 3
 
-/** The content of a file, without its format and version. */
-export interface AccountContent {
-  account: AccountRecord
+interface StoredFile {
+  format: typeof FORMAT
+  version: 1 | 2 | typeof VERSION
+  account: FileAccount
   quotas: Readonly<Record<string, Hits>>
   tallies: Readonly<Record<string, FaultTally>>
   requests: number
@@ -32,10 +33,9 @@ export interface AccountContent {
   use?: Use
 }
 
-interface StoredFile extends AccountContent {
-  format: typeof FORMAT
-  version: 1 | 2 | typeof VERSION
-}
+/** An account of a file. What earlier programs remembered of removed domains and of former fixed values is left out. */
+type FileAccount = Omit<AccountRecord, 'domains'> & { domains: readonly FileDomain[]; formerDomains?: unknown }
+type FileDomain = MonitoredDomain & { formerPins?: unknown }
 
 const text = { type: 'string' }
 const textList = { type: 'array', items: text }
@@ -74,7 +74,7 @@ const pin = {
 const usual = shapeOf<Omit<StoredFile, 'use'>>({
   format: { const: FORMAT },
   version: { enum: [1, 2, VERSION] },
-  account: shapeOf<AccountRecord>(
+  account: shapeOf<FileAccount>(
     {
       id: text,
       plan: text,
@@ -105,7 +105,7 @@ const usual = shapeOf<Omit<StoredFile, 'use'>>({
       keys: listOf<ApiKey>({ id: text, hash: text, label: text, createdAt: time, disabled: { type: 'boolean' } }, [
         'label',
       ]),
-      domains: listOf<MonitoredDomain>(
+      domains: listOf<FileDomain>(
         {
           name: text,
           spelling: text,
@@ -114,15 +114,12 @@ const usual = shapeOf<Omit<StoredFile, 'use'>>({
           ...nature,
           pin,
           pinnedAt: time,
-          formerPins: listOf<FormerPin>({ pin, from: time, until: time }, ['from']),
+          formerPins: { type: 'array' },
           shownFrom: number,
         },
         ['spelling', 'profile', 'since', 'volume', 'policy', 'pin', 'pinnedAt', 'formerPins', 'shownFrom'],
       ),
-      formerDomains: listOf<FormerDomain>({
-        name: text,
-        nature: shapeOf<DomainNature>(nature, ['profile', 'since', 'volume', 'policy']),
-      }),
+      formerDomains: { type: 'array' },
       groups: listOf<DomainGroup>({ id: text, name: text, domains: textList }),
       groupsCreated: { ...count, maximum: Number.MAX_SAFE_INTEGER },
       keysCreated: ordinal,
@@ -138,23 +135,44 @@ const usual = shapeOf<Omit<StoredFile, 'use'>>({
 const use = shapeOf<Use>({ usedAt: number, changed: { type: 'boolean' } })
 const schema = { ...usual, properties: { ...usual.properties, use } satisfies Record<keyof StoredFile, object> }
 
-/** The text of a file, as work that can pause. `last` is what this account wrote before, see `writeAccount`. */
-export function* writeAccountFile(
-  { state, quotas, tallies, requests, use }: AccountData,
-  last: ListTexts,
-): Work<string> {
-  const counters = countersFor({ quotas, tallies }, [state])
-  const counted = JSON.stringify({
-    quotas: Object.fromEntries(counters.quotas),
-    tallies: Object.fromEntries(counters.tallies),
-    requests,
-    ...(use && { use }),
-  } satisfies Omit<AccountContent, 'account'>).slice(1)
-  return `{"format":"${FORMAT}","version":${VERSION},"account":${yield* writeAccount(state, last)},${counted}\n`
+/**
+ * The format of the file of an account. `validate` returns the problem of an account whose file has the right shape, as
+ * a JSON pointer and the rest of a sentence.
+ */
+export function accountFormat(
+  settings: Pick<Settings, 'nameComparison'>,
+  validate: (record: AccountRecord) => Awaitable<string | undefined>,
+): FileFormat<StoredAccount> {
+  return {
+    async parse(path, content) {
+      const { account: kept, quotas, tallies, requests, use } = await readFile(path, content)
+      const account = withoutFormer(kept)
+      const problem = findRepeated(account) ?? (await validate(account))
+      if (problem !== undefined) throw damagedFile(path, problem)
+      const counters = {
+        quotas: OrderedMap(Object.entries(quotas)),
+        tallies: OrderedMap(Object.entries(tallies)),
+        requests,
+      }
+      return { state: decodeAccount(account, settings), counters, ...(use && { use }) }
+    },
+    stringify({ state, counters: { quotas, tallies, requests }, use }) {
+      const file: StoredFile = {
+        format: FORMAT,
+        version: VERSION,
+        account: encodeAccount(state),
+        quotas: Object.fromEntries(quotas),
+        tallies: Object.fromEntries(tallies),
+        requests,
+        ...(use && { use }),
+      }
+      return `${JSON.stringify(file)}\n`
+    },
+  }
 }
 
 /** Parses and validates the content of a file. @throws StoreError `damaged`, which names `path` */
-export async function readAccountFile(path: string, content: string): Promise<AccountContent> {
+async function readFile(path: string, content: Buffer): Promise<StoredFile> {
   const file = parseJson(path, content)
   const { format, version } = isObject(file) ? file : {}
   if (format !== FORMAT) throw damagedFile(path, `is not an account of dmarc-understudy: /format must be "${FORMAT}"`)
@@ -163,25 +181,39 @@ export async function readAccountFile(path: string, content: string): Promise<Ac
   }
   const violation = await findViolation(schema, file)
   if (violation !== undefined) throw damagedFile(path, `${violation.pointer} ${violation.reason}`.trim())
-  const valid = file as StoredFile
-  const contradiction = findBrokenLink(valid)
-  if (contradiction !== undefined) throw damagedFile(path, contradiction)
-  return valid
+  return file as unknown as StoredFile
 }
 
-export function damagedFile(path: string, problem: string, options?: ErrorOptions): StoreError {
-  const error = new StoreError('damaged', `${path}: ${problem}`, options)
-  error.file = basename(path)
-  return error
+function withoutFormer({ formerDomains: _, domains, ...rest }: FileAccount): AccountRecord {
+  return { ...rest, domains: domains.map(({ formerPins: _, ...domain }): MonitoredDomain => domain) }
 }
 
-function parseJson(path: string, content: string): unknown {
-  if (content.trim() === '') throw damagedFile(path, 'is empty')
+/** @throws StoreError `damaged` */
+export function parseJson(path: string, content: Buffer): unknown {
+  const text = decodeText(content, (reason) => damagedFile(path, reason))
+  if (text.trim() === '') throw damagedFile(path, 'is empty')
   try {
-    return JSON.parse(content)
+    return JSON.parse(text)
   } catch (cause) {
     throw damagedFile(path, 'is not JSON; it was cut off or changed by hand', { cause })
   }
+}
+
+/** The first item with the name of an earlier one, which the next write would lose. */
+function findRepeated({ domains, groups, keys, faults }: AccountRecord): string | undefined {
+  const names = [
+    ...domains.map(({ name }, index) => [`/account/domains/${index}/name`, name]),
+    ...groups.map(({ id }, index) => [`/account/groups/${index}/id`, id]),
+    ...keys.map(({ hash }, index) => [`/account/keys/${index}/hash`, hash]),
+    ...faults.map(({ id }, index) => [`/account/faults/${index}/id`, id]),
+  ] as [pointer: string, name: string][]
+  const known = new Set<string>()
+  for (const [pointer, name] of names) {
+    const place = `${pointer.replace(/\d+/, '')} ${name}`
+    if (known.has(place)) return `${pointer} ${show(name)} appears twice`
+    known.add(place)
+  }
+  return undefined
 }
 
 /** A schema for an object with exactly these properties. The type ensures that no property is forgotten. */

@@ -1,259 +1,177 @@
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import { stat } from 'node:fs/promises'
+import { lstatSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
-import { clearInterval, elapsed, pause, setInterval } from '../../ground/timers.ts'
+import { clearInterval, pause, setInterval } from '../../ground/timers.ts'
 import { StoreError } from '../store-error.ts'
-import { describeHolder, type Holder, ourName, parseHolder, stateOf } from './lock-holder.ts'
-import { makeFolder, unusableFolder } from './private-folder.ts'
-import { codeOf, placeOf, type ReadFile, readRegularFile, renewFile } from './regular-file.ts'
+import { codeOf } from './file-adapter.ts'
 
-/** The name of the file that names the process which has locked the folder. */
-export const LOCK = '.lock'
-
-/** In bytes, the largest lock file. */
-const LARGEST_LOCK = 10_000
-
-/** In milliseconds, how often the holder of a lock must renew it. */
+/** In milliseconds: how often the holder renews its lock, and when a lock without renewal is dead. */
 const RENEWAL = 2_000
-
-/**
- * In milliseconds, how long nobody may have renewed the lock of a process that cannot be seen from here before it is
- * dead, and how often to look. A living holder may be busy, or its disk may be slow.
- */
 const PATIENCE = 10_000
+/** In milliseconds, how often a start looks whether the lock of another machine or container is renewed. */
 const LOOK = 1_000
-/** In milliseconds, after how long without a renewal this process no longer trusts its own lock. */
-const LATE = 5_000
 
-const { O_RDONLY, O_NOFOLLOW = 0 } = constants
-
-/** A lock file with its holder; without one if the holder was killed while it wrote its name. */
-interface FoundLock extends ReadFile {
-  holder: Holder | undefined
-}
-
-export interface LockTimers {
-  pause(milliseconds: number): Promise<void>
+export interface LockOptions {
+  /** Called with one sentence when the lock of another process makes the start wait, and when it is taken over. */
+  warn?: ((message: string) => void) | undefined
   /** Repeats the task without keeping the process alive. Returns the function that ends this. */
-  repeat(milliseconds: number, task: () => unknown): () => void
+  repeat?: (milliseconds: number, task: () => void) => () => void
+  pause?: (milliseconds: number) => Promise<void>
 }
-
-const TIMERS: LockTimers = {
-  pause,
-  repeat(milliseconds, task) {
-    const timer = setInterval(task, milliseconds).unref()
-    return () => clearInterval(timer)
-  },
-}
-
-interface Taking {
-  /** Whether to wait for the renewal of a lock whose holder cannot be seen. If not, the holder counts as running. */
-  waits: boolean
-  /** Called with one sentence when the lock of another process makes the caller wait, and when it is taken over. */
-  warn(message: string): void
-  timers: LockTimers
-}
-
-export type LockOptions = Partial<Taking>
 
 /** The real paths of the folders that this process has locked: the pid alone cannot detect a second opening. */
 const lockedHere = new Set<string>()
 
-/** The lock of a folder, which this process holds and renews until it lets go of it. */
-export class FolderLock {
-  readonly #path: string
-  readonly #realPath: string
-  /** The file stays open, so that no other file gets its inode. */
-  readonly #file: number
-  readonly #place: string
-  readonly #stopRenewing: () => void
-  #renewedAt = elapsed()
-  #renewing: Promise<void> | undefined
-  #isLost = false
-  #isReleased = false
-
-  constructor(path: string, realPath: string, timers: LockTimers) {
-    this.#path = path
-    this.#realPath = realPath
-    this.#file = openSync(path, O_RDONLY | O_NOFOLLOW)
-    this.#place = placeOf(fstatSync(this.#file))
-    // A process that was suspended for long while it took the lock may have lost it again.
-    if (readFileSync(this.#file, 'utf8') !== ourName()) {
-      closeSync(this.#file)
-      throw new StoreError('locked', `${dirname(path)} was just taken by another process`)
-    }
-    this.#stopRenewing = timers.repeat(RENEWAL, () => this.#renew())
-  }
-
-  /** Resolves to false if the lock was removed or taken over. */
-  async isKept(): Promise<boolean> {
-    // The process was suspended. A network file system may still show the former lock where it is not opened.
-    if (elapsed() - this.#renewedAt > LATE) await this.#renew()
-    if (this.#isLost) return false
-    const found = await stat(this.#path).catch((error) => {
-      if (codeOf(error) === 'ENOENT') return undefined
-      throw error
-    })
-    return found !== undefined && placeOf(found) === this.#place
-  }
-
-  /** The same at once, after a look at the disk. */
-  isInPlace(): boolean {
-    const found = statSync(this.#path, { throwIfNoEntry: false })
-    return !this.#isLost && found !== undefined && placeOf(found) === this.#place
-  }
-
-  release(): void {
-    // On a second call, another process may have the lock.
-    if (this.#isReleased) return
-    this.#isReleased = true
-    this.#isLost = true
-    this.#stopRenewing()
-    closeSync(this.#file)
-    lockedHere.delete(this.#realPath)
-    if (isOurs(this.#path)) rmSync(this.#path)
-  }
-
-  /** The others read only whether the time of the file changes. So no two clocks need agree. */
-  #renew(): Promise<void> {
-    this.#renewing ??= renewFile(this.#path, ourName())
-      .then(
-        (isOurs) => {
-          if (isOurs) this.#renewedAt = elapsed()
-          else this.#isLost = true
-        },
-        // The folder is gone or cannot be written to. The next write tells the user.
-        () => {},
-      )
-      .finally(() => {
-        this.#renewing = undefined
-      })
-    return this.#renewing
-  }
-}
-
 /**
- * Makes the folder if it is missing, and locks it. A dead lock is replaced: its process has ended, or cannot be seen from
- * here and did not renew it for a while. A process cannot be seen if it runs on another machine or in another container,
- * whatever their names are.
+ * Locks a folder for this process. A dead lock is taken over: its process has ended, or it belongs to another machine or
+ * container and is not renewed while the start waits. Resolves to the function that releases the lock.
+ * @throws StoreError
  */
-export async function lockFolder(
-  folder: string,
-  { waits = false, warn = () => {}, timers = TIMERS }: LockOptions = {},
-): Promise<FolderLock> {
-  const { realPath } = makeFolder(folder)
+export async function lockFolder(folder: string, options: LockOptions = {}): Promise<() => void> {
+  const { warn, repeat = repeatQuietly, pause: wait = pause } = options
+  const realPath = realpathSync(folder)
   if (lockedHere.has(realPath)) throw new StoreError('locked', `${folder} is open in this process already`)
+  const path = join(folder, '.lock')
   lockedHere.add(realPath)
-  const path = join(folder, LOCK)
   try {
-    await takeLock(path, { waits, warn, timers })
-    return new FolderLock(path, realPath, timers)
+    await awaitRenewal(path, wait, warn)
+    const former = takeLock(path)
+    if (former !== undefined) {
+      warn?.(`The lock of ${folder} is taken over from ${nameHolder(former)}, which has left it behind.`)
+    }
   } catch (error) {
     lockedHere.delete(realPath)
-    throw error instanceof StoreError ? error : unusableFolder(folder, error)
+    throw error
+  }
+  const stop = repeat(RENEWAL, () => renewLock(path))
+  let isHeld = true
+  return () => {
+    // On a second call, another store may have the lock.
+    if (!isHeld) return
+    isHeld = false
+    lockedHere.delete(realPath)
+    stop()
+    if (readLock(path) === OURS) rmSync(path, { force: true })
   }
 }
 
-function isOurs(path: string): boolean {
-  return readLock(path)?.content.toString() === ourName()
+function repeatQuietly(milliseconds: number, task: () => void): () => void {
+  const timer = setInterval(task, milliseconds).unref()
+  return () => clearInterval(timer)
 }
 
-async function takeLock(path: string, options: Taking): Promise<void> {
-  while (!createLock(path)) {
-    const dead = await findDeadLock(path, options)
-    if (dead !== undefined && (await replaceDeadLock(path, dead, options))) {
-      options.warn(
-        `The lock of ${dirname(path)} is taken over from ${describeHolder(dead.holder)}, which has left it behind.`,
-      )
-      break
-    }
-  }
-}
-
-/**
- * Only one process at a time does this. If two processes found the same dead lock, the slower one would replace the new
- * lock of the faster one. The file that excludes the slower process becomes the new lock, so that a lock always exists.
- */
-async function replaceDeadLock(path: string, dead: FoundLock, options: Taking): Promise<boolean> {
-  const successor = `${path}.next`
-  if (!createLock(successor)) {
-    const left = await findDeadLock(successor, options)
-    if (left !== undefined && isUnchanged(successor, left)) rmSync(successor, { force: true })
-    return false
-  }
-  try {
-    const isDead = isUnchanged(path, dead) && isOurs(successor)
-    if (isDead) renameSync(successor, path)
-    return isDead
-  } finally {
-    if (isOurs(successor)) rmSync(successor)
-  }
-}
-
-/** Resolves to the lock if it is dead, and to nothing if there is none now. @throws StoreError `locked` if it is alive */
-async function findDeadLock(path: string, { waits, warn, timers }: Taking): Promise<FoundLock | undefined> {
-  const lock = readLock(path)
-  if (lock === undefined) return undefined
-  const state = stateOf(lock.holder)
-  if (state === 'ended') return lock
-  if (state === 'runs' || !waits) throw heldBy(path, lock)
-  warn(
-    `${dirname(path)} is locked by ${describeHolder(lock.holder)}, which cannot be seen from here: the start waits up to ${PATIENCE / 1000} seconds, and goes on if the lock is not renewed.`,
+/** Waits until the lock of a process that cannot be seen from here is renewed, or has not been for a while. */
+async function awaitRenewal(
+  path: string,
+  wait: NonNullable<LockOptions['pause']>,
+  warn: LockOptions['warn'],
+): Promise<void> {
+  const found = readLock(path)
+  if (found === undefined || stateOf(found) !== 'unseen') return
+  warn?.(
+    `${dirname(path)} is locked by ${nameHolder(found)}, which cannot be seen from here: the start waits up to ${PATIENCE / 1000} seconds, and goes on if the lock is not renewed.`,
   )
-  for (let waited = 0; waited < PATIENCE; waited += LOOK) {
-    await timers.pause(LOOK)
-    if (isUnchanged(path, lock)) continue
-    const now = readLock(path)
-    if (now === undefined) return undefined
-    throw heldBy(path, now)
+  const time = timeOf(path)
+  for (let waited = 0; waited < PATIENCE && timeOf(path) === time; waited += LOOK) await wait(LOOK)
+}
+
+/** Writes over the lock what it has, so that the file system gives it a new time. */
+function renewLock(path: string): void {
+  try {
+    if (readLock(path) === OURS) writeFileSync(path, OURS, { flag: 'r+' })
+  } catch {
+    // The folder is gone or cannot be written to. The next write tells the user.
   }
-  return lock
 }
 
-function isUnchanged(path: string, lock: FoundLock): boolean {
-  return readLock(path)?.identity === lock.identity
+/** Returns the content of a dead lock that was replaced. @throws StoreError `locked` if the lock is alive */
+function takeLock(path: string): string | undefined {
+  if (createLock(path)) return undefined
+  const found = readLock(path)
+  const state = stateOf(found)
+  if (state === 'runs') throw heldBy(path, found)
+  // Only one process at a time does this: otherwise the slower one of two would replace the new lock of the faster one.
+  const successor = `${path}.next`
+  takeLock(successor)
+  // Both times come from the file system, so no two clocks need agree.
+  const age = timeOf(successor) - timeOf(path)
+  if (readLock(path) !== found || (state === 'unseen' && age < PATIENCE)) {
+    rmSync(successor)
+    throw heldBy(path, readLock(path))
+  }
+  renameSync(successor, path)
+  return found
 }
 
-function heldBy(path: string, lock: FoundLock): StoreError {
-  const advice = `stop it, choose another folder, or remove ${path} if that process is not a dmarc-understudy`
-  return new StoreError('locked', `${dirname(path)} is in use by ${describeHolder(lock.holder)}: ${advice}`)
+function timeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
 }
 
 /** Returns false if the file exists already. */
 function createLock(path: string): boolean {
   try {
-    writeFileSync(path, ourName(), { flag: 'wx', mode: 0o600 })
+    writeFileSync(path, OURS, { flag: 'wx', mode: 0o600 })
     return true
   } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error
-    // Reading a pipe would never end. A dangling link can be neither read nor replaced by a file.
-    const found = lstatSync(path, { throwIfNoEntry: false })
-    if (found !== undefined && !found.isFile()) {
-      throw new StoreError('unusable', `${path} is not a regular file; remove it or choose another folder`)
-    }
-    return false
+    if (codeOf(error) === 'EEXIST') return false
+    throw error
   }
 }
 
-/** The file is opened each time: a network file system may answer from its memory what is asked without that. */
-function readLock(path: string): FoundLock | undefined {
+interface Holder {
+  pid: number
+  host: string
+}
+
+const OURS = JSON.stringify({ pid: process.pid, host: hostname() } satisfies Holder)
+
+/** The content of the lock; `undefined` if there is none. */
+function readLock(path: string): string | undefined {
   try {
-    const read = readRegularFile(path, LARGEST_LOCK)
-    if (typeof read === 'string') throw new StoreError('unusable', `${path} is not a lock; remove it`)
-    return { ...read, holder: parseHolder(read.content.toString()) }
+    const status = lstatSync(path, { throwIfNoEntry: false })
+    // Reading a pipe would never end. A dangling link can be neither read nor replaced by a file.
+    if (status?.isFile() === false) {
+      throw new StoreError('unusable', `${path} is not a regular file; remove it or choose another folder`)
+    }
+    return status && readFileSync(path, 'utf8')
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined
     throw error
   }
+}
+
+/** `undefined` if the process was killed before it wrote its name. */
+function holderIn(lock: string | undefined): Holder | undefined {
+  try {
+    const holder = JSON.parse(lock ?? '')
+    // Zero and negative numbers name groups of processes.
+    return Number.isSafeInteger(holder.pid) && holder.pid > 0 && typeof holder.host === 'string' ? holder : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** What can be seen of the process that holds a lock. */
+function stateOf(lock: string | undefined): 'runs' | 'ended' | 'unseen' {
+  const holder = holderIn(lock)
+  if (holder?.host !== hostname()) return 'unseen'
+  // A container that is started again has the same name, and its process the same pid.
+  if (holder.pid === process.pid) return 'ended'
+  try {
+    process.kill(holder.pid, 0)
+    return 'runs'
+  } catch (error) {
+    // Any other error means that the process runs, but that this process may not signal it.
+    return codeOf(error) === 'ESRCH' ? 'ended' : 'runs'
+  }
+}
+
+function heldBy(path: string, lock: string | undefined): StoreError {
+  const advice = `stop it, choose another folder, or remove ${path} if that process is not a dmarc-understudy`
+  return new StoreError('locked', `${dirname(path)} is in use by ${nameHolder(lock)}: ${advice}`)
+}
+
+function nameHolder(lock: string | undefined): string {
+  const holder = holderIn(lock)
+  return holder === undefined ? 'another process' : `process ${holder.pid} on ${holder.host}`
 }

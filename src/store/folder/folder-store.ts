@@ -1,31 +1,38 @@
 import { createHash } from 'node:crypto'
-import { readdirSync, rmSync, statSync } from 'node:fs'
-import { basename, join, resolve } from 'node:path'
+import { readdirSync, rmSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
 import { Low } from 'lowdb'
 import type { Settings } from '../../domain/settings.ts'
 import type { Awaitable } from '../../ground/awaitable.ts'
+import { isObject } from '../../ground/json.ts'
 import { Semaphore } from '../../ground/semaphore.ts'
-import { Accounts, type AccountsDriver, type AccountsOptions } from '../accounts.ts'
-import { type AccountRecord, encodeAccount } from '../record.ts'
+import { Accounts, type AccountsOptions } from '../accounts.ts'
+import type { AccountDatabase, StoredAccount } from '../kept-account.ts'
+import type { AccountRecord } from '../record.ts'
 import { StoreError } from '../store-error.ts'
-import type { AccountData } from '../stored-account.ts'
-import { AccountFile, type FileAccess } from './account-file.ts'
-import { type Durability, syncMade } from './atomic-file.ts'
-import { damagedFile } from './file-format.ts'
-import type { LockTimers } from './folder-lock.ts'
-import { LockedFolder } from './locked-folder.ts'
-import { describeExposure, makeFolder } from './private-folder.ts'
-import { identityOf } from './regular-file.ts'
+import {
+  type Durability,
+  damagedFile,
+  type FileAccess,
+  FileAdapter,
+  type FileFormat,
+  syncFolder,
+} from './file-adapter.ts'
+import { accountFormat, parseJson } from './file-format.ts'
+import { lockFolder } from './folder-lock.ts'
+import { describeExposure, makeFolder, unusableFolder } from './private-folder.ts'
 import { type WriteFailureListener, WriteFailures } from './write-failures.ts'
 
 /** How many files are written at the same time: each needs a file descriptor, and there may be thousands of accounts. */
 const MAX_WRITES = 64
 /** The temporary file that a killed process has left during a write. */
 const LEFTOVER = /^\.account[-~].*\.json\.tmp$/
+/** The file with the number of the last generated id. */
+const LAST_ID = '.last-id.json'
 
 export interface FolderOptions extends AccountsOptions {
   /** Returns the problem of an account whose file has the right shape. */
-  validate?(record: AccountRecord): Awaitable<string | undefined>
+  validate?: ((record: AccountRecord) => Awaitable<string | undefined>) | undefined
   /** What an acknowledged change survives; `rename` by default. */
   durability?: Durability | undefined
   /**
@@ -34,99 +41,114 @@ export interface FolderOptions extends AccountsOptions {
    */
   skipDamaged?: ((error: StoreError) => void) | undefined
   writeFailures?: WriteFailureListener | undefined
-  /** Called once a second while the store closes, with the number of written accounts and of all to be written. */
-  saving?: ((written: number, all: number) => void) | undefined
-  /** Called with one sentence about what the user should change. */
-  warn?: ((message: string) => void) | undefined
-  /** The timers of the lock. */
-  timers?: LockTimers | undefined
 }
 
 /**
  * Accounts in a folder, one JSON file each, which are read once, at the opening. Each write goes to a temporary file,
- * which then replaces the old file. So a killed process loses no answered change. If the folder is deleted or replaced,
- * writes are refused until a folder exists again; then all accounts are written again. A file that is not an account
- * makes the opening fail, and stays as it is. Files whose names do not end in `.json`, or start with a dot, are
- * ignored.
+ * which then replaces the old file. So a killed process loses no answered change. A file that is not an account makes
+ * the opening fail, and stays as it is. Files whose names do not end in `.json`, or start with a dot, are ignored.
  */
 export async function openFolderStore(
   directory: string,
   settings: Pick<Settings, 'nameComparison'>,
-  {
-    validate,
-    durability = 'rename',
-    skipDamaged,
-    writeFailures,
-    saving,
-    warn = () => {},
-    timers,
-    ...options
-  }: FolderOptions = {},
+  { validate = () => undefined, durability = 'rename', skipDamaged, writeFailures, ...options }: FolderOptions = {},
 ): Promise<Accounts> {
   const folder = resolve(directory)
-  const { made } = makeFolder(folder)
-  if (durability === 'fsync') await syncMade(made)
-  const known = new Map<string, string>()
-  const replaced = () => {
-    refuseForeignWrites(folder, known)
-    accounts.rewrite()
-  }
-  const lock = await LockedFolder.open(folder, replaced, { warn, ...(timers && { timers }) })
+  const made = makeFolder(folder)
+  if (durability === 'fsync') for (const each of made) await syncFolder(dirname(each))
+  const release = await lock(folder, options.warn)
   const exposure = made.length > 0 ? undefined : describeExposure(folder)
-  if (exposure !== undefined) warn(exposure)
-  const failures = new WriteFailures(writeFailures)
-  const access: FileAccess = { settings, durability, lock, known, failures, semaphore: new Semaphore(MAX_WRITES) }
+  if (exposure !== undefined) options.warn?.(exposure)
+  const access = { durability, failures: new WriteFailures(writeFailures), semaphore: new Semaphore(MAX_WRITES) }
+  const format = accountFormat(settings, validate)
   /** The errors of damaged files by name in lower case, because some file systems ignore case. */
   const damaged = new Map<string, StoreError>()
-  const driver: AccountsDriver = {
-    open: (accountId, data) => new Low(fileOf(accountId), data),
-    isBlocked: (accountId) => damaged.has(fileName(accountId).toLowerCase()),
-    remove: (accountId) => fileOf(accountId).remove(),
-    // If the folder was replaced unnoticed, all accounts that are not in it have to be written.
-    prepareClose: () => lock.renew().catch(() => {}),
-    saving: saving ?? (() => {}),
-    close: () => lock.release(),
-  }
-  const accounts = new Accounts(driver, options)
 
-  function fileOf(accountId: string): AccountFile {
+  function adapterOf(accountId: string): FileAdapter<StoredAccount> {
     const name = fileName(accountId)
     const error = damaged.get(name.toLowerCase())
-    if (error !== undefined) {
-      throw new StoreError('damaged', `The account "${accountId}" is damaged: ${error.message}`)
-    }
-    return new AccountFile(join(folder, name), access)
+    if (error === undefined) return new FileAdapter(join(folder, name), format, access)
+    throw new StoreError('damaged', `The account "${accountId}" is damaged: ${error.message}`)
+  }
+
+  function skip(name: string, error: StoreError): void {
+    if (skipDamaged === undefined) throw error
+    damaged.set(name.toLowerCase(), error)
+    skipDamaged(error)
   }
 
   try {
-    for (const name of listFiles(folder)) {
-      try {
-        const data = await readAccount(join(folder, name), access, validate)
-        if (data === null) continue
-        await refuseSharedKeys(join(folder, name), data, accounts)
-        accounts.load(data)
-      } catch (error) {
-        if (skipDamaged === undefined || !(error instanceof StoreError) || error.problem !== 'damaged') throw error
-        damaged.set(name.toLowerCase(), error)
-        skipDamaged(error)
-      }
+    const driver = {
+      open: (accountId: string) => new Low<StoredAccount | null>(adapterOf(accountId), null),
+      isBlocked: (accountId: string) => damaged.has(fileName(accountId).toLowerCase()),
+      nextNumber: await openNumbers(folder, access),
+      remove: (accountId: string) => adapterOf(accountId).remove(),
+      close: release,
     }
-    accounts.queueLoaded()
+    const databases = await readAccounts(folder, (path) => new FileAdapter(path, format, access), skip)
+    const accounts = new Accounts(driver, options)
+    accounts.load(databases)
     return accounts
   } catch (error) {
-    lock.release()
+    release()
     throw error
   }
 }
 
-/** Refuses to overwrite what another process wrote while the lock was missing. @throws StoreError `locked` */
-function refuseForeignWrites(folder: string, known: ReadonlyMap<string, string>): void {
-  for (const [path, identity] of known) {
-    const status = statSync(path, { throwIfNoEntry: false })
-    if (status === undefined || identityOf(status) === identity) continue
-    const reason = `another program has changed ${path} while the lock of the folder was missing`
-    throw new StoreError('locked', `${folder} is not written to any more, because ${reason}; restart to read it`)
+/** The accounts in the folder, without those that `skip` accepts to leave out. @throws StoreError */
+async function readAccounts(
+  folder: string,
+  adapterAt: (path: string) => FileAdapter<StoredAccount>,
+  skip: (name: string, error: StoreError) => void,
+): Promise<AccountDatabase[]> {
+  const databases: AccountDatabase[] = []
+  const holders = new Map<string, string>()
+  for (const name of listFiles(folder)) {
+    const path = join(folder, name)
+    try {
+      const database = new Low<StoredAccount | null>(adapterAt(path), null)
+      await database.read()
+      if (database.data === null) continue
+      refuseMisplaced(path, database.data, holders)
+      databases.push(database)
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.problem !== 'damaged') throw error
+      skip(name, error)
+    }
   }
+  return databases
+}
+
+/** Creates the function that gives the numbers of generated ids. No number returns, also after a restart. */
+async function openNumbers(folder: string, access: FileAccess): Promise<() => Promise<number>> {
+  const last = new Low(new FileAdapter(join(folder, LAST_ID), lastIdFormat, access), { number: 0 })
+  await last.read()
+  let writing = Promise.resolve()
+  return async () => {
+    const number = ++last.data.number
+    // One write after the other, after a failed one too.
+    writing = writing.catch(() => {}).then(() => last.write())
+    await writing
+    return number
+  }
+}
+
+async function lock(folder: string, warn: FolderOptions['warn']): Promise<() => void> {
+  try {
+    return await lockFolder(folder, { warn })
+  } catch (error) {
+    throw error instanceof StoreError ? error : unusableFolder(folder, error)
+  }
+}
+
+const lastIdFormat: FileFormat<{ number: number }> = {
+  parse(path, content) {
+    const data = parseJson(path, content)
+    const number = isObject(data) ? data['number'] : undefined
+    if (typeof number !== 'number' || !Number.isSafeInteger(number)) throw damagedFile(path, '/number is no integer')
+    return { number }
+  },
+  stringify: (data) => `${JSON.stringify(data)}\n`,
 }
 
 /** The names of the account files, sorted. Removes the temporary files that killed processes have left. */
@@ -142,25 +164,14 @@ function listFiles(folder: string): string[] {
   return names.filter((name) => name.endsWith('.json') && !name.startsWith('.')).sort()
 }
 
-async function readAccount(
-  path: string,
-  access: FileAccess,
-  validate: FolderOptions['validate'],
-): Promise<AccountData | null> {
-  const data = await new AccountFile(path, access).read()
-  if (data === null) return null
-  const problem = await validate?.(encodeAccount(data.state))
-  if (problem !== undefined) throw damagedFile(path, problem)
-  const { id } = data.state
+/** Refuses an account in the file of another, or with the key of another. `holders` are the accounts by key so far. */
+function refuseMisplaced(path: string, { state: { id, keys } }: StoredAccount, holders: Map<string, string>): void {
   if (fileName(id) !== basename(path)) throw damagedFile(path, `/account/id "${id}" belongs in ${fileName(id)}`)
-  return data
-}
-
-async function refuseSharedKeys(path: string, { state }: AccountData, accounts: Accounts): Promise<void> {
-  for (const [index, { hash }] of state.keys.entries()) {
-    const holder = await accounts.find('key', hash)
+  for (const [index, { hash }] of keys.entries()) {
+    const holder = holders.get(hash)
     if (holder !== undefined) throw damagedFile(path, `/account/keys/${index} belongs to the account "${holder}" too`)
   }
+  for (const { hash } of keys) holders.set(hash, id)
 }
 
 /**

@@ -1,18 +1,18 @@
-import { mkdirSync, realpathSync, statSync } from 'node:fs'
+import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { quoteWord } from '../../ground/shell-word.ts'
 import { StoreError } from '../store-error.ts'
-import { codeOf } from './regular-file.ts'
+import { codeOf } from './file-adapter.ts'
 
 const OTHERS = 0o077
 
 /**
- * Makes a folder that only its owner can use, and its missing parents. Returns the new folders, the innermost first, and
- * the real path of the folder. @throws StoreError
+ * Makes a folder that only its owner can use, and its missing parents. Returns the new folders, the innermost first.
+ * @throws StoreError
  */
-export function makeFolder(folder: string): { made: string[]; realPath: string } {
+export function makeFolder(folder: string): string[] {
   try {
-    return { made: makeMissing(folder, 0o700), realPath: realpathSync(folder) }
+    return makeMissing(folder, 0o700)
   } catch (error) {
     throw unusableFolder(folder, error)
   }

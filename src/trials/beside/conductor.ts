@@ -1,7 +1,6 @@
 import { elapsed } from '../../ground/clock.ts'
 import { nextTurn, pause } from '../../ground/timers.ts'
-import { bytesOf } from '../../http/content.ts'
-import type { Entry } from '../../journal/entry.ts'
+import { bytesOf, type Entry, PAST } from '../../journal/entry.ts'
 import { type CommandSide, Course, otherSide, type Schedule, type Strand } from './schedule.ts'
 import type { Turnstile } from './turnstile.ts'
 
@@ -186,8 +185,8 @@ export class Conductor {
   }
 
   /** How often the thread has sent this request since the last change of the account. */
-  #countPolls({ side, thread }: Required<Strand>, { method, target, body, after }: Entry): number {
-    if (after !== undefined) {
+  #countPolls({ side, thread }: Required<Strand>, { method, target, body, [PAST]: past }: Entry): number {
+    if (past?.after !== undefined) {
       this.#polls.clear()
       this.#yielded.fill(0)
       return 0

@@ -2,8 +2,7 @@ import { answerUnder } from '../../behaviour/counterfactual.ts'
 import type { ServiceContract } from '../../behaviour/operation.ts'
 import type { AccountState } from '../../domain/account.ts'
 import { askedAgain } from '../../explain/decisive-settings.ts'
-import { bytesOf, contentOf } from '../../http/content.ts'
-import type { Entry } from '../../journal/entry.ts'
+import { bytesOf, type Entry, PAST } from '../../journal/entry.ts'
 import { effectsOf } from '../explore/effects.ts'
 import type { Step } from './conductor.ts'
 import { type CommandSide, Course, otherSide, type Schedule, SIDES, type Strand } from './schedule.ts'
@@ -93,21 +92,21 @@ export class PairKnowledge {
    */
   learn(steps: readonly Step[], successes: readonly [boolean, boolean] | undefined): string {
     const [first] = steps
-    const origin = first?.entry.before?.account
+    const origin = first?.entry[PAST]?.account
     if (first === undefined || origin === undefined) return this.#distrust()
     this.#root ??= this.#world([this.#command(0, new Map()), this.#command(1, new Map())], origin, new Map())
     let world = this.#root
     let names: GroupNames = new Map()
     for (const step of steps) {
       const { strand, entry } = step
-      const account = entry.before?.account ?? world.account
+      const account = entry[PAST]?.account ?? world.account
       if (this.#describe(account, names) !== this.#describe(world.account, world.names)) return this.#distrust()
       const ask = { entry, label: labelOf(entry, names) }
       // A quota counts in real time, and its use is no part of a world.
       if (entry.problems[0]?.code === 'rate_limited') return this.#distrust()
       const answer = this.#answer(entry, account)
       if (answer?.code !== entry.code || !this.#note(world.commands[strand.side], step, ask)) return this.#distrust()
-      const after = entry.after ?? account
+      const after = entry[PAST]?.after ?? account
       const next = this.#follow(world, strand, ask, answer?.content ?? '', { before: account, after, names })
       names = next.names
       world = next.world
@@ -201,9 +200,9 @@ export class PairKnowledge {
 
   /** What the service answers, in words; `undefined` if nobody can know it. */
   #answer(entry: Entry, account: AccountState): JudgedAnswer | undefined {
-    const { operation, injected, failure, before, code, status, problems } = entry
+    const { operation, injected, failure, [PAST]: past, code, status, problems } = entry
     if (injected || failure !== undefined) return undefined
-    if (operation === undefined || before === undefined || problems[0]?.code === 'unauthorized') {
+    if (operation === undefined || past === undefined || problems[0]?.code === 'unauthorized') {
       return { content: JSON.stringify([status, code]), code, after: account }
     }
     const answer = answerUnder(askedAgain(entry, account), this.#contract)
@@ -278,5 +277,5 @@ function inWorld({ entry, label }: NextRequest, names: GroupNames): Entry {
   if (!label.includes('⟨')) return entry
   const restored = rename(label, new Map([...names].map(([id, name]) => [name, id])))
   const [, target = '', body = ''] = /^\S+ (\S+) (.*)$/s.exec(restored) ?? []
-  return { ...entry, target, body: entry.body && contentOf(body) }
+  return { ...entry, target, body: entry.body && { text: body, size: Buffer.byteLength(body) } }
 }

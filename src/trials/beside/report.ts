@@ -1,4 +1,4 @@
-import { pointerOf } from '../../contract/api.ts'
+import { operationOf, pointerOf } from '../../contract/api.ts'
 import { plural } from '../../ground/plural.ts'
 import type { Entry } from '../../journal/entry.ts'
 import type { Redact } from '../../journal/redaction/redaction.ts'
@@ -174,7 +174,7 @@ function findingOf({ schedule, run, verdict, reasons, others }: Shown, terms: Pa
   return {
     id: `${verdict} ${text}`,
     ...{ verdict, plan, ...countChanges(schedule, steps) },
-    operation: firstAfterChange(plan, steps)?.operation?.id ?? 'any',
+    operation: firstAfterChange(plan, steps)?.operation ?? 'any',
     ...{ reasons, others, story: tellPair(run) },
     output: [lastLines(ends[0].output, terms.redact), lastLines(ends[1].output, terms.redact)],
     replay: terms.writeCommandLine(['dmarc-understudy', ...words]),
@@ -190,7 +190,8 @@ function modelFinding(finding: PairFindingReport | undefined, run: PairRun, { na
   const { verdict, reasons, others, plan, replay, output, operation } = finding
   const [first = '', ...differences] = reasons
   const more = differences.length === 0 ? '' : ` ${sentence(differences.join('; '))}.`
-  const { method, target, operation: met } = firstAfterChange(plan, run.end.steps) ?? {}
+  const { method, target, operation: id } = firstAfterChange(plan, run.end.steps) ?? {}
+  const met = operationOf(run.contract, id)
   return {
     rule: ruleFor(verdict),
     level: 'error',

@@ -1,4 +1,5 @@
 import { nextTurn } from '../../ground/timers.ts'
+import { PAST } from '../../journal/entry.ts'
 import type { Pool } from '../pool.ts'
 import { PairKnowledge, type PredictedStep } from './knowledge.ts'
 import type { PairRun } from './pair-run.ts'
@@ -227,7 +228,7 @@ export class OrderSearcher {
   #learn(candidate: Candidate, run: PairRun): void {
     const { impatient, halt, ends } = run.end
     const isHopeless = halt?.reason === 'repeats'
-    const lastChange = run.end.steps.findLastIndex(({ entry }) => entry.after !== undefined)
+    const lastChange = run.end.steps.findLastIndex(({ entry }) => entry[PAST]?.after !== undefined)
     // After it, the requests of a run without hope are the same in every order.
     const steps = isHopeless ? run.end.steps.slice(0, lastChange + 1) : run.end.steps
     candidate.steps = steps

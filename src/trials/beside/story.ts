@@ -1,4 +1,6 @@
-import type { Entry } from '../../journal/entry.ts'
+import { operationOf } from '../../contract/api.ts'
+import type { Contract } from '../../contract/contract.ts'
+import { type Entry, PAST } from '../../journal/entry.ts'
 import { aboutOf } from '../explore/points.ts'
 import type { PairRun } from './pair-run.ts'
 import { type CommandSide, SIDES } from './schedule.ts'
@@ -27,12 +29,12 @@ const LONGEST_STORY = 60
  * The requests of both commands, one after the other. Equal ones in a row are told once, and so are those of commands
  * that wait for ever.
  */
-export function tellPair({ end: { steps, halt } }: PairRun): PairStoryLine[] {
-  const lastChange = steps.findLastIndex(({ entry }) => entry.after !== undefined)
+export function tellPair({ end: { steps, halt }, contract }: PairRun): PairStoryLine[] {
+  const lastChange = steps.findLastIndex(({ entry }) => entry[PAST]?.after !== undefined)
   const threaded = SIDES.filter((side) => steps.some(({ strand }) => strand.side === side && strand.thread > 1))
   const lines: PairStoryLine[] = []
   for (const [index, { strand, entry }] of steps.entries()) {
-    const line = tell(strand.side, threaded.includes(strand.side) ? strand.thread : undefined, entry)
+    const line = tell(strand.side, threaded.includes(strand.side) ? strand.thread : undefined, entry, contract)
     const isHopeless = halt !== undefined && index > lastChange
     const place = lines.findLastIndex((known, at) => (isHopeless || at === lines.length - 1) && areEqual(known, line))
     const known = lines[place]
@@ -46,7 +48,7 @@ function areEqual({ times: _, ...one }: PairStoryLine, other: PairStoryLine): bo
   return JSON.stringify(one) === JSON.stringify(other)
 }
 
-function tell(side: CommandSide, thread: number | undefined, entry: Entry): PairStoryLine {
+function tell(side: CommandSide, thread: number | undefined, entry: Entry, contract: Contract): PairStoryLine {
   const { method, operation, status, code } = entry
   const about = aboutOf(entry)
   return {
@@ -54,7 +56,7 @@ function tell(side: CommandSide, thread: number | undefined, entry: Entry): Pair
     ...(thread !== undefined && { thread }),
     method,
     // A path that is unknown to the service may contain anything, even a key.
-    path: operation?.path ?? '(no path of the service)',
+    path: operationOf(contract, operation)?.path ?? '(no path of the service)',
     ...(about !== '' && { about }),
     status: status ?? null,
     ...(code !== undefined && { code }),

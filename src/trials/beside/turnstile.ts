@@ -1,12 +1,13 @@
-import { secretIn } from '../../behaviour/gate.ts'
+import { presentedSecretIn, secretIn } from '../../behaviour/gate.ts'
 import type { ServiceContract } from '../../behaviour/operation.ts'
 import type { Awaitable } from '../../ground/awaitable.ts'
+import { hashKey } from '../../ground/secrets.ts'
 import { clearTimeout, setTimeout } from '../../ground/timers.ts'
 import type { Arrival } from '../../http/arrival.ts'
 import { hasBody } from '../../http/body.ts'
 import type { Delivery } from '../../http/delivery.ts'
 import { receiveBody } from '../../http/reception.ts'
-import { type Entry, fieldOf } from '../../journal/entry.ts'
+import type { Entry } from '../../journal/entry.ts'
 import type { Service } from '../../service/pipeline.ts'
 import { type CommandSide, SIDES, type Strand } from './schedule.ts'
 
@@ -20,14 +21,15 @@ interface HeldRequest {
   thread: number | undefined
   /** Sorts requests that arrive at the same time, so that their threads are the same in every run. */
   readonly words: string
-  authorization: string | undefined
+  /** The hash of its key. */
+  presented: string | undefined
   /** Whether its body has arrived. */
   isWhole(): boolean
   /** Gives the request to the service, and resolves when the answer is ready to be sent. */
   pass(): Promise<void>
 }
 
-interface Passing extends Pick<HeldRequest, 'authorization'> {
+interface Passing extends Pick<HeldRequest, 'presented'> {
   entry?: Entry
 }
 
@@ -102,7 +104,7 @@ export class Turnstile {
   /** Lets the request of a thread through. Resolves when its answer is ready to be sent, or its client has left. */
   async pass(strand: Required<Strand>): Promise<Entry> {
     const held = this.#find(strand)
-    const passing: Passing = { authorization: held.authorization }
+    const passing: Passing = { presented: held.presented }
     this.#passing = passing
     await held.pass()
     if (passing.entry === undefined) throw new Error('A request has left no entry in the journal.')
@@ -123,8 +125,7 @@ export class Turnstile {
   /** Takes an exchange from the journal. */
   note(entry: Entry): void {
     const passing = this.#passing
-    if (passing !== undefined && passing.authorization === fieldOf(entry.headers, 'authorization'))
-      passing.entry ??= entry
+    if (passing !== undefined && passing.presented === entry.presented) passing.entry ??= entry
   }
 
   /** Resolves at the next news, at the latest after this time in milliseconds. */
@@ -152,13 +153,14 @@ export class Turnstile {
   }
 
   #hold(side: CommandSide, arrival: Arrival, answer: Service): Promise<Delivery | undefined> {
+    const secret = presentedSecretIn(arrival.headers.authorization)
     return new Promise((resolve) => {
       const passed = new AbortController()
       let body: Buffer | undefined
       const held: HeldRequest = {
         side,
         thread: undefined,
-        authorization: arrival.headers.authorization,
+        presented: secret === undefined ? undefined : hashKey(secret),
         get words() {
           return `${arrival.method} ${arrival.url} ${body?.toString('latin1') ?? ''}`
         },

@@ -1,5 +1,6 @@
 import type { AccountState } from '../../domain/account.ts'
 import { writeShellLine } from '../../ground/shell-word.ts'
+import { PAST } from '../../journal/entry.ts'
 import { wordEnd } from '../command.ts'
 import { describeDifference, type Effects, effectsOf } from '../explore/effects.ts'
 import { surplusIn } from '../surplus.ts'
@@ -60,9 +61,9 @@ export function promisesOf(serial: readonly [PairRun, PairRun]): SerialOrders['p
   return [promisedBy(0), promisedBy(1)]
 }
 
-function changeBy({ entry: { before, after } }: Step): Promised {
-  if (before === undefined || after === undefined) return { made: [], ended: [] }
-  const [former, now] = [factsOf(before.account), factsOf(after)]
+function changeBy({ entry: { [PAST]: past } }: Step): Promised {
+  if (past?.after === undefined) return { made: [], ended: [] }
+  const [former, now] = [factsOf(past.account), factsOf(past.after)]
   return { made: surplusIn(now, former, String), ended: surplusIn(former, now, String) }
 }
 

@@ -1,6 +1,6 @@
 import type { AccountState, DomainGroup } from '../../domain/account.ts'
 import { compareAccounts, type StateChanges } from '../../explain/changes.ts'
-import type { Entry } from '../../journal/entry.ts'
+import { type Entry, PAST } from '../../journal/entry.ts'
 import { surplusIn } from '../surplus.ts'
 
 /** The effects of a run of the command. Ids, order and times are left out. */
@@ -35,9 +35,9 @@ function contentsOf({ plan, domains, groups, keys }: AccountState): string[] {
 }
 
 /** The changes by one request. */
-export function changesBy({ before, after }: Pick<Entry, 'before' | 'after'>): string[] {
-  if (before === undefined || after === undefined) return []
-  const { domains, groups } = compareAccounts(before.account, after)
+export function changesBy({ [PAST]: past }: Entry): string[] {
+  if (past?.after === undefined) return []
+  const { domains, groups } = compareAccounts(past.account, past.after)
   return [...domains.flatMap(domainChange), ...groups.flatMap(([, old, now]) => groupChanges(old, now))]
 }
 

@@ -3,7 +3,7 @@ import { ERROR_CODES } from '../../domain/errors.ts'
 import type { FaultRule } from '../../domain/faults.ts'
 import { corruptBody } from '../../faults/corruption/corruption.ts'
 import { isObject } from '../../ground/json.ts'
-import { bytesOf, isCut } from '../../http/content.ts'
+import { bytesOf, PAST } from '../../journal/entry.ts'
 import type { Point } from './points.ts'
 import { refusalsByState } from './refusals.ts'
 
@@ -108,7 +108,7 @@ export function faultsAt(point: Point, contract: ServiceContract): PlannedFault[
 
 /** Whether the request changed the state in the run without faults. */
 export function changesState({ entry }: Pick<Point, 'entry'>): boolean {
-  return entry.after !== undefined
+  return entry[PAST]?.after !== undefined
 }
 
 function refusals({ operation, entry }: Point, contract: ServiceContract): PlannedFaultKind[] {
@@ -142,14 +142,14 @@ function silences(point: Point): PlannedFaultKind[] {
 }
 
 /** A response to HEAD has no body, so it cannot have an odd body. Few responses have values that the contract lists. */
-function oddities({ entry }: Point): PlannedFaultKind[] {
-  const { method, operation, status, responseBody } = entry
+function oddities({ entry, operation }: Point): PlannedFaultKind[] {
+  const { method, status, responseBody } = entry
   if (method === 'HEAD') return []
-  const response = operation?.responses.get(status ?? 0)
+  const response = operation.responses.get(status ?? 0)
   const hasListed =
     response === undefined ||
     responseBody === undefined ||
-    isCut(responseBody) ||
+    responseBody.isCut ||
     corruptBody('unknown-enum', bytesOf(responseBody), response, () => 0) !== undefined
   return [KINDS.newField, ...(hasListed ? [KINDS.newValue] : []), KINDS.noJson]
 }

@@ -1,3 +1,4 @@
+import { type Operation, operationOf } from '../../contract/api.ts'
 import type { Entry } from '../../journal/entry.ts'
 import type { CommandEnd } from '../running-command.ts'
 import type { TrialResult } from '../trial.ts'
@@ -15,18 +16,24 @@ export interface RunObservation {
 
 export interface ObservedRequest {
   entry: Entry
+  operation: Operation | undefined
   /** The arrival of the request and the end of its response, in milliseconds of real time. */
   started: number
   ended: number
 }
 
-type ObservedTrial = Pick<TrialResult, 'end' | 'exchanges' | 'ended' | 'lost' | 'accounts'>
+type ObservedTrial = Pick<TrialResult, 'end' | 'exchanges' | 'ended' | 'lost' | 'accounts' | 'contract'>
 
 /** `refusalDelay` is that of the trial. */
-export function observe({ end, exchanges, ended, lost, accounts }: ObservedTrial, refusalDelay = 0): RunObservation {
+export function observe(
+  { end, exchanges, ended, lost, accounts, contract }: ObservedTrial,
+  refusalDelay = 0,
+): RunObservation {
   const requests = exchanges.map((entry, index): ObservedRequest => {
     const ready = ended[index] ?? 0
-    return { entry, started: ready - entry.duration, ended: ready + (isLimited(entry) ? refusalDelay : 0) }
+    const operation = operationOf(contract, entry.operation)
+    const delay = isLimited(entry) ? refusalDelay : 0
+    return { entry, operation, started: ready - entry.duration, ended: ready + delay }
   })
   return {
     end,

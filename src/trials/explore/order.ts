@@ -163,7 +163,7 @@ function broughtAbout({ requests }: RunObservation, baseline: RunObservation, fr
 
 function meaningOf({ entry }: ObservedRequest): string {
   const { method, operation, key, status, code } = entry
-  return JSON.stringify([method, operation?.id, key, aboutOf(entry), status, code])
+  return JSON.stringify([method, operation, key, aboutOf(entry), status, code])
 }
 
 /**
@@ -207,7 +207,7 @@ function withSignatures({ requests }: RunObservation): { point: Point; signature
     const { operation, method, key, status, code, injection } = entry
     const about = injection === undefined ? aboutOf(entry) : ''
     const point = points.get(index)
-    const request = [signature, operation?.id, method, key]
+    const request = [signature, operation, method, key]
     const arrived = point && { point, signature: hash([...request, about]) }
     const corrupted = injection?.rule.corrupt
     const silence = status === undefined ? injection?.rule.connection : undefined

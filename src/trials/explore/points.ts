@@ -2,9 +2,7 @@ import type { Operation } from '../../contract/api.ts'
 import { isObject, readJson } from '../../ground/json.ts'
 import { nameSome } from '../../ground/plural.ts'
 import { shorten } from '../../ground/show.ts'
-import { isCut, textOf } from '../../http/content.ts'
-import { isUnread } from '../../journal/description.ts'
-import type { Entry } from '../../journal/entry.ts'
+import { type Entry, isUnread, textOf } from '../../journal/entry.ts'
 import type { ObservedRequest } from './observation.ts'
 
 /**
@@ -31,8 +29,8 @@ export function pointsOf(requests: readonly ObservedRequest[]): Point[] {
   const keyed = new Set(requests.flatMap(({ entry }) => entry.key ?? [])).size > 1
   const occurrences = new Map<string, number>()
   const latest = new Map<string, Point>()
-  return requests.flatMap(({ entry }, index) => {
-    const { operation, key } = entry
+  return requests.flatMap(({ entry, operation }, index) => {
+    const { key } = entry
     if (operation === undefined || key === undefined || !meetsFaults(entry)) return []
     const place = keyed ? `${operation.id} ${key}` : operation.id
     const occurrence = occurrences.get(place) ?? 0
@@ -65,7 +63,7 @@ const TOLD = 3
 /** The subject of a request, by names and not by ids. */
 export function aboutOf({ group, body }: Pick<Entry, 'group' | 'body'>): string {
   if (group !== undefined) return shorten(group.name)
-  if (body === undefined || isUnread(body) || isCut(body)) return ''
+  if (body === undefined || isUnread(body) || body.isCut) return ''
   const value = readJson(textOf(body))
   if (!isObject(value)) return ''
   if (typeof value['name'] === 'string') return shorten(value['name'])

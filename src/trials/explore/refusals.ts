@@ -1,21 +1,22 @@
+import { OrderedMap } from 'immutable'
 import { hostnamesIn } from '../../behaviour/hostnames.ts'
 import { judge } from '../../behaviour/judge.ts'
 import type { ServiceContract } from '../../behaviour/operation.ts'
+import { operationOf } from '../../contract/api.ts'
 import type { AccountState, DomainGroup, MonitoredDomain } from '../../domain/account.ts'
 import { comparedName } from '../../domain/groups.ts'
-import { PersistentMap } from '../../domain/persistent-map.ts'
 import { isObject, type Json, readJson } from '../../ground/json.ts'
-import { textOf } from '../../http/content.ts'
 import { queryOf, readQuery } from '../../http/target.ts'
-import { isBodyUnknown } from '../../journal/description.ts'
-import type { Entry } from '../../journal/entry.ts'
+import { type Entry, isBodyUnknown, PAST, textOf } from '../../journal/entry.ts'
 
 /**
  * The error codes with which the service would refuse this very request if the account held something else, for example
  * because another client has made the same change. The service itself is asked, so no rule is written a second time.
  */
 export function refusalsByState(entry: Entry, contract: ServiceContract): ReadonlySet<string> {
-  const { operation, before, target, body, at, code } = entry
+  const { target, body, at, code } = entry
+  const operation = operationOf(contract, entry.operation)
+  const before = entry[PAST]?.account
   if (operation === undefined || before === undefined) return new Set()
   if (isBodyUnknown(entry)) return new Set()
   const value = body === undefined ? {} : readJson(textOf(body))
@@ -26,7 +27,7 @@ export function refusalsByState(entry: Entry, contract: ServiceContract): Readon
     body: operation.readsBody ? { ok: true as const, value } : undefined,
   }
   const codes = new Set<string>()
-  for (const account of otherStates(before.account, value, contract)) {
+  for (const account of otherStates(before, value, contract)) {
     const judgement = judge(received, account, contract, at)
     if (!judgement.ok) codes.add(judgement.problems[0].code)
   }
@@ -42,15 +43,15 @@ function otherStates(account: AccountState, body: Json, contract: ServiceContrac
   )
   const used = names.map((name): [string, MonitoredDomain] => [name, { name, addedAt: 0, features: ['dmarc'] }])
   const name = typeof body['name'] === 'string' ? body['name'] : undefined
-  const taken = name === undefined ? [] : [[comparedName(name, contract.settings.nameComparison), ANOTHER] as const]
+  const taken = name === undefined ? {} : { [comparedName(name, contract.settings.nameComparison)]: ANOTHER }
   return [
-    { ...account, domains: PersistentMap.of<string, MonitoredDomain>() },
+    { ...account, domains: OrderedMap<string, MonitoredDomain>() },
     {
       ...account,
-      groups: PersistentMap.of<string, DomainGroup>(),
-      groupNames: PersistentMap.of<string, string>(),
+      groups: OrderedMap<string, DomainGroup>(),
+      groupNames: OrderedMap<string, string>(),
     },
-    { ...account, domains: account.domains.with(used), groupNames: account.groupNames.with(taken) },
+    { ...account, domains: account.domains.merge(used), groupNames: account.groupNames.merge(taken) },
   ]
 }
 

@@ -1,6 +1,4 @@
-import { bytesOf, NO_BODY } from '../../http/content.ts'
-import { isBodyUnknown } from '../../journal/description.ts'
-import type { Entry } from '../../journal/entry.ts'
+import { bytesOf, isBodyUnknown } from '../../journal/entry.ts'
 import { isLimited, type ObservedRequest } from './observation.ts'
 
 /** The most quick tries of one request in a row. */
@@ -36,7 +34,7 @@ export function findFixedWait(requests: readonly ObservedRequest[]): string | un
     const next = nextTry(requests, again)
     const grows = next !== undefined && next.started - again.ended >= GROWTH * (again.started - request.ended)
     if (!grows) {
-      return `After a 429, ${operation.id} was called again before the instant in X-RateLimit-Reset, although the client waited long enough where the quota window was shorter: it does not wait for that instant.`
+      return `After a 429, ${operation} was called again before the instant in X-RateLimit-Reset, although the client waited long enough where the quota window was shorter: it does not wait for that instant.`
     }
   }
   return undefined
@@ -73,42 +71,44 @@ interface Chain {
 function findTries(requests: readonly ObservedRequest[]): string | undefined {
   const chains = new Map<string, Chain[]>()
   for (const request of requests) {
-    const { entry, started } = request
-    if (entry.operation === undefined) continue
+    const { entry, operation, started } = request
+    if (operation === undefined) continue
     const place = `${entry.key} ${entry.method} ${entry.target}`
     const similar = chains.get(place) ?? []
-    const chain = similar.find(({ last }) => haveSameBody(last.entry, entry))
+    const chain = similar.find(({ last }) => haveSameBody(last, request))
     if (chain === undefined) {
       chains.set(place, [...similar, { last: request, tries: 1 }])
       continue
     }
     const { last } = chain
-    const follows = hasFailed(last.entry) && started >= last.ended && started < last.ended + SOON
+    const follows = hasFailed(last) && started >= last.ended && started < last.ended + SOON
     chain.tries = follows ? chain.tries + 1 : 1
     chain.last = request
     if (chain.tries > TRIES) {
-      return `${entry.operation.id} was sent more than ${TRIES} times, each time within a second after the last failure.`
+      return `${operation.id} was sent more than ${TRIES} times, each time within a second after the last failure.`
     }
   }
   return undefined
 }
 
-function hasFailed({ status, injected, operation }: Entry): boolean {
+function hasFailed({ entry: { status, injected }, operation }: ObservedRequest): boolean {
   return status === undefined || injected || status !== operation?.success.status
 }
 
+const NOTHING = { size: 0 }
+
 /** Whether both bodies are known and equal. */
-function haveSameBody(one: Entry, other: Entry): boolean {
+function haveSameBody({ entry: one, operation }: ObservedRequest, { entry: other }: ObservedRequest): boolean {
   // What the operation does not read makes no other request.
-  if (one.operation?.readsBody === false) return true
+  if (operation?.readsBody === false) return true
   if (isBodyUnknown(one) || isBodyUnknown(other)) return false
-  return bytesOf(one.body ?? NO_BODY).equals(bytesOf(other.body ?? NO_BODY))
+  return bytesOf(one.body ?? NOTHING).equals(bytesOf(other.body ?? NOTHING))
 }
 
 function findImpatience(requests: readonly ObservedRequest[]): string | undefined {
   const limited = new Map<string, { ended: number; resetAt: number; requests: number }>()
-  for (const { entry, started, ended } of requests) {
-    const { operation, key, allowance, at } = entry
+  for (const { entry, operation, started, ended } of requests) {
+    const { key, allowance, at } = entry
     if (operation === undefined) continue
     const bucket = `${key} ${operation.path}`
     const limit = limited.get(bucket)

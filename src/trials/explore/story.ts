@@ -1,5 +1,6 @@
 import { plural } from '../../ground/plural.ts'
-import type { RunObservation } from './observation.ts'
+import { PAST } from '../../journal/entry.ts'
+import type { ObservedRequest, RunObservation } from './observation.ts'
 import { aboutOf } from './points.ts'
 
 /** A request of a run for a report, or the number of omitted requests. */
@@ -29,7 +30,7 @@ const BETWEEN = 6
 
 /** The requests of a run near its faults. Equal consecutive requests are listed once. */
 export function tellStory({ requests }: Pick<RunObservation, 'requests'>): StoryLine[] {
-  const told = requests.reduce<StoryRequest[]>((lines, { entry }) => addRequest(lines, tell(entry)), [])
+  const told = requests.reduce<StoryRequest[]>((lines, request) => addRequest(lines, tell(request)), [])
   const faults = told.flatMap(({ fault }, index) => (fault === undefined ? [] : [index]))
   const first = faults[0] ?? 0
   const last = faults.at(-1) ?? 0
@@ -59,8 +60,8 @@ function omit(lines: StoryLine[], count: number): void {
   else lines.push({ omitted: count })
 }
 
-function tell(entry: RunObservation['requests'][number]['entry']): StoryRequest {
-  const { method, operation, status, code, injection, injected, after } = entry
+function tell({ entry, operation }: ObservedRequest): StoryRequest {
+  const { method, status, code, injection, injected } = entry
   const about = aboutOf(entry)
   return {
     method,
@@ -69,7 +70,7 @@ function tell(entry: RunObservation['requests'][number]['entry']): StoryRequest 
     ...(about !== '' && { about }),
     status: status ?? null,
     ...(code !== undefined && { code }),
-    ...(after !== undefined && injected && { changed: true as const }),
+    ...(entry[PAST]?.after !== undefined && injected && { changed: true as const }),
     ...(injection !== undefined && { fault: injection.effect ?? 'A fault rule matched, and changed nothing.' }),
   }
 }

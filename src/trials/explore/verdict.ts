@@ -2,11 +2,10 @@ import { stripVTControlCharacters } from 'node:util'
 import type { Operation } from '../../contract/api.ts'
 import type { FaultRule } from '../../domain/faults.ts'
 import { readJson, valueAt } from '../../ground/json.ts'
-import { textOf } from '../../http/content.ts'
-import type { Entry } from '../../journal/entry.ts'
+import { type Entry, PAST, textOf } from '../../journal/entry.ts'
 import type { CommandEnd } from '../running-command.ts'
 import { describeDifference, haveSameEffects } from './effects.ts'
-import type { RunObservation } from './observation.ts'
+import type { ObservedRequest, RunObservation } from './observation.ts'
 import { findFixedWait, findStorm } from './storm.ts'
 
 /** The verdict about a run with a fault. */
@@ -62,15 +61,14 @@ export function judge(run: RunObservation, baseline: FaultlessRun, isLong = fals
  */
 function metNoChange({ requests }: RunObservation, usual: RunObservation): boolean {
   const met = [...requests.entries()].filter(([, { entry }]) => entry.injected)
-  return met.length > 0 && met.every(([index, { entry }]) => isIdle(entry, usual.requests[index]?.entry))
+  return met.length > 0 && met.every(([index, request]) => isIdle(request, usual.requests[index]))
 }
 
 /** `usual` is the request at the same place of the run without faults. */
-function isIdle({ operation, after }: Entry, usual: Entry | undefined): boolean {
+function isIdle({ operation, entry }: ObservedRequest, usual: ObservedRequest | undefined): boolean {
   if (operation?.method === 'GET') return true
-  return (
-    after === undefined && usual !== undefined && usual.operation?.id === operation?.id && usual.after === undefined
-  )
+  const changes = (each: Entry) => each[PAST]?.after !== undefined
+  return !changes(entry) && usual !== undefined && usual.operation?.id === operation?.id && !changes(usual.entry)
 }
 
 /** Whether the command ended with an exception that names a refusal of the service: its code, message or status. */

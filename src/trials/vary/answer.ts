@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
+import { OrderedMap } from 'immutable'
 import type { AccountState } from '../../domain/account.ts'
-import { PersistentMap } from '../../domain/persistent-map.ts'
 import { bytesOf, type Content } from '../../http/content.ts'
 
 /** The answer to a request, and its change of the account. */
@@ -76,7 +76,7 @@ export function areSameStates(one: AccountState | undefined, other: AccountState
 
 function areSameParts(one: unknown, other: unknown): boolean {
   if (one === other) return true
-  if (!(one instanceof PersistentMap) || !(other instanceof PersistentMap)) return isDeepStrictEqual(one, other)
+  if (!OrderedMap.isOrderedMap(one) || !OrderedMap.isOrderedMap(other)) return isDeepStrictEqual(one, other)
   if (one.size !== other.size) return false
   const others = other.entries()
   for (const [key, value] of one.entries()) {

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Contract } from '../../contract/contract.ts'
-import { textOf } from '../../http/content.ts'
-import type { Entry } from '../../journal/entry.ts'
+import { type Entry, textOf } from '../../journal/entry.ts'
 import type { Redact } from '../../journal/redaction/redaction.ts'
 import { exitCodeOf, wordEnd } from '../command.ts'
 import type { CommandEnd } from '../running-command.ts'

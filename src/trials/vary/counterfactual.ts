@@ -4,7 +4,7 @@ import { type Alternative, type Choices, nameOf, tryToCompile } from '../../cont
 import type { Contract } from '../../contract/contract.ts'
 import { ContractError } from '../../contract/contract-error.ts'
 import type { AccountState } from '../../domain/account.ts'
-import { hasIdOfAccount } from '../../journal/entry.ts'
+import { contentOf, hasIdOfAccount } from '../../journal/entry.ts'
 import type { ServerOptions } from '../../start/options.ts'
 import { areSameStates, differencesOf, isKeptBody, type ReplayedAnswer } from './answer.ts'
 import { requestIn } from './baselines.ts'
@@ -132,7 +132,7 @@ function isRecorded({ status, headers, body }: ReplayedAnswer, { entry }: Record
     (each, index) =>
       each !== entry.responseHeaders[index] && !(headers[index - 1] === 'X-Request-Id' && !hasIdOfAccount(entry)),
   )
-  return !isOther && isKeptBody(body, entry.responseBody)
+  return !isOther && isKeptBody(body, entry.responseBody && contentOf(entry.responseBody))
 }
 
 /** The requests whose answers differ under the other contract. */

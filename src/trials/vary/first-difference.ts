@@ -1,8 +1,7 @@
 import type { Contract } from '../../contract/contract.ts'
 import { type Content, textOf } from '../../http/content.ts'
-import { type Entry, hasIdOfAccount } from '../../journal/entry.ts'
-import { type Redact, redactorFor } from '../../journal/redaction/redaction.ts'
-import { Secrets } from '../../journal/redaction/secrets.ts'
+import { contentOf, type Entry, hasIdOfAccount, textOf as recordedText } from '../../journal/entry.ts'
+import type { Redact } from '../../journal/redaction/redaction.ts'
 import { findDifference } from '../../reports/difference.ts'
 import type { ServerOptions } from '../../start/options.ts'
 import { differentFieldsOf, isKeptBody, type ReplayedAnswer } from './answer.ts'
@@ -15,9 +14,6 @@ import { replay } from './replay.ts'
 /** How many characters of a body are shown, and how many of them are before the first difference. */
 const SHOWN = 400
 const BEFORE = 100
-
-/** The credentials of an exchange are hidden without it. */
-const NONE = new Secrets()
 
 /** The exchanges of runs without an alternative, by their request and its position among those of the account. */
 export type UsualExchanges = ReadonlyMap<string, readonly Entry[]>
@@ -59,7 +55,7 @@ interface ComparisonBasis {
  * same requests before.
  */
 export async function findFirstDifference(
-  { server, own, usual, redact: hide }: ComparisonBasis,
+  { server, own, usual, redact }: ComparisonBasis,
   { requests }: Recording,
 ): Promise<FirstDifference | undefined> {
   const nameOf = positions()
@@ -68,8 +64,6 @@ export async function findFirstDifference(
   const replayed = replay({ server, contract: own, requests, recounted: new Set(), isOwn: false })
   for await (const { request, answer } of replayed) {
     const { entry } = request
-    const hideOwn = redactorFor(entry, NONE)
-    const redact: Redact = (text) => hide(hideOwn(text))
     const same = usual.get(nameOf(entry))
     if (same === undefined) strayed.add(entry.account)
     const others = strayed.has(entry.account) ? undefined : same
@@ -82,7 +76,8 @@ export async function findFirstDifference(
 /** The difference from the usual exchanges, if there is one from each of them. Their header fields are not compared. */
 function differenceFrom(usual: readonly Entry[], entry: Entry, redact: Redact): FirstDifference | undefined {
   const differences = usual.map((each) => {
-    const body = isSameButIds(each, entry) ? entry.responseBody : each.responseBody
+    const kept = isSameButIds(each, entry) ? entry.responseBody : each.responseBody
+    const body = kept && contentOf(kept)
     return differenceIn(entry, { status: each.status, headers: entry.responseHeaders, body }, redact)
   })
   return differences.every((each) => each !== undefined) ? differences[0] : undefined
@@ -92,7 +87,7 @@ function differenceFrom(usual: readonly Entry[], entry: Entry, redact: Redact): 
 function isSameButIds(one: Entry, other: Entry): boolean {
   if (one.account === other.account || one.responseBody === undefined || other.responseBody === undefined) return false
   const [first, second] = [one.responseBody, other.responseBody].map((body) =>
-    textOf(body).replaceAll(/"id":"[^"]*"/g, '"id":""'),
+    recordedText(body).replaceAll(/"id":"[^"]*"/g, '"id":""'),
   )
   return first === second
 }
@@ -102,7 +97,8 @@ function differenceIn(
   expected: Pick<ReplayedAnswer, 'status' | 'headers' | 'body'>,
   redact: Redact,
 ): FirstDifference | undefined {
-  const received = { status: entry.status, headers: entry.responseHeaders, body: entry.responseBody }
+  const body = entry.responseBody && contentOf(entry.responseBody)
+  const received = { status: entry.status, headers: entry.responseHeaders, body }
   const fields = differentFieldsOf(expected.headers, received.headers).filter(
     // The ids of requests without a valid key depend on all such requests.
     ([name]) => hasIdOfAccount(entry) || name !== 'x-request-id',
@@ -123,7 +119,7 @@ function differenceIn(
       request_id: entry.requestId,
       method: entry.method,
       path: redact(entry.target),
-      ...(entry.body !== undefined && entry.body.size > 0 && { body: excerpt(redact(textOf(entry.body)), 0) }),
+      ...(entry.body !== undefined && entry.body.size > 0 && { body: excerpt(redact(recordedText(entry.body)), 0) }),
     },
     expected: show(expected.status, 1, one),
     received: show(received.status, 2, other),

@@ -1,12 +1,10 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { AccountState } from '../../domain/account.ts'
-import { type Counting, type CountingPlan, refundCharge } from '../../domain/counting.ts'
+import { type Counters, NO_COUNTERS } from '../../domain/counting.ts'
 import type { Decision, ErrorCode } from '../../domain/errors.ts'
-import { PersistentMap } from '../../domain/persistent-map.ts'
-import type { Hits } from '../../domain/quotas.ts'
-import type { Past } from '../../journal/entry.ts'
+import type { Clock } from '../../ground/clock.ts'
 import type { ServiceStore } from '../../service/gate.ts'
-import { enterAccount } from '../../store/admission.ts'
-import type { Admission, Incarnate, Visitor } from '../../store/store.ts'
+import type { Account, Change } from '../../store/store.ts'
 import { areSameStates } from './answer.ts'
 import { findOwner, type RecordedRequest } from './recording.ts'
 
@@ -31,18 +29,23 @@ export class RecordedStore implements ServiceStore {
   #request: RecordedRequest | undefined
   readonly #worlds: Map<string, OtherWorld>
   readonly #default: AccountState
-  readonly #counting = new Map<string, Counting>()
+  readonly #counters = new Map<string, Counters>()
+  /** The request whose counters were compared last. */
+  #entered: RecordedRequest | undefined
   /** The requests whose counters were set from outside. The run under the contract of the recording finds them. */
   readonly #recounted: Set<RecordedRequest>
   readonly #finds: boolean
+  readonly #clock: Clock
 
   /** `finds`: whether this run adds to `recounted`. The other runs only read it. */
   constructor(
+    clock: Clock,
     anyAccount: AccountState,
     recounted: Set<RecordedRequest>,
     finds: boolean,
     beginnings: ReadonlyMap<string, OtherWorld> = new Map(),
   ) {
+    this.#clock = clock
     this.#worlds = new Map(beginnings)
     this.#default = anyAccount
     this.#recounted = recounted
@@ -61,65 +64,56 @@ export class RecordedStore implements ServiceStore {
 
   /** Keeps the change by the last request to an account with a different initial state. */
   #keepChange(): void {
-    const { past, entry } = this.#request ?? {}
+    const { past } = this.#request ?? {}
     const world = past && this.#worlds.get(past.account.id)
     if (past === undefined || world === undefined) return
-    this.#worlds.set(past.account.id, { recorded: entry?.after ?? past.account, own: this.after ?? world.own })
+    this.#worlds.set(past.account.id, { recorded: past.after ?? past.account, own: this.after ?? world.own })
   }
 
-  enter<Request, Plan extends CountingPlan, Value extends object>(
+  enter<Value>(
     keyHash: string,
-    admission: Admission<Request, Plan, Value>,
-    request: Request,
+    admit: (account: Account, real: number) => { counters: Counters; value: Value },
   ): Value | undefined {
     if (this.#request === undefined) return undefined
     const found = findOwner(this.#request, keyHash)
     const account = found && (this.#worlds.get(found.id)?.own ?? found)
     if (account === undefined) return undefined
-    return admission.conclude(
-      request,
-      enterAccount(account, this.#countingFor(account, this.#request), admission, request),
-    )
+    const before = this.#countersFor(account, this.#request)
+    const { counters, value } = admit(presentAccount(account, before), this.#clock())
+    this.#counters.set(account.id, counters)
+    return value
   }
 
-  refund({ id }: Incarnate, bucket: string, startedAt: number): Hits | undefined {
-    const counting = this.#counting.get(id)
-    return counting && refundCharge(counting, bucket, startedAt)
-  }
-
-  #countingFor({ id }: AccountState, request: RecordedRequest): Counting {
-    const { past } = request
-    const known = this.#counting.get(id)
-    const own = past?.account.id === id ? past : undefined
-    if (known !== undefined && own === undefined) return known
-    if (known !== undefined && own !== undefined) {
-      // If the control plane has changed the counters, they continue from its values.
-      if (this.#finds && isRecounted(known, own)) this.#recounted.add(request)
-      // The number also names the request.
-      known.requests = own.requests
-      if (!this.#recounted.has(request)) return known
-    }
-    const counting: Counting =
-      own === undefined
-        ? { quotas: PersistentMap.of(), tallies: PersistentMap.of(), requests: 0 }
-        : { quotas: own.quotas, tallies: own.tallies, requests: own.requests }
-    this.#counting.set(id, counting)
-    return counting
+  #countersFor({ id }: AccountState, request: RecordedRequest): Counters {
+    const known = this.#counters.get(id)
+    const own = request.past?.account.id === id ? request.past.counters : undefined
+    if (known === undefined || own === undefined) return known ?? own ?? NO_COUNTERS
+    // The refund of a request enters its account again.
+    if (this.#entered === request) return known
+    this.#entered = request
+    // If the control plane has changed the counters, they continue from its values.
+    if (this.#finds && isRecounted(known, own)) this.#recounted.add(request)
+    // The number also names the request.
+    return this.#recounted.has(request) ? own : { ...known, requests: own.requests }
   }
 
   update<Value, Code extends string = ErrorCode>(
     accountId: string,
-    decide: (state: AccountState) => Decision<AccountState, Value, Code>,
+    decide: (state: AccountState, version: number) => Decision<AccountState, Value, Code>,
   ): Decision<AccountState, Value, Code> {
-    const decision = decide(this.#stateOf(accountId))
+    const decision = decide(this.#stateOf(accountId), 0)
     if (decision.ok) this.after = decision.state
     return decision
   }
 
-  async count<Value>(accountId: string, visit: Visitor<Value>): Promise<Value> {
-    const counting = this.#counting.get(accountId)
-    if (counting === undefined) throw new Error(`The account "${accountId}" was not entered.`)
-    return visit(this.#stateOf(accountId), counting, 1)
+  transact<Value>(accountId: string, change: (account: Account, real: number) => Change<Value>): Value {
+    const present = this.#counters.get(accountId)
+    if (present === undefined) throw new Error(`The account "${accountId}" was not entered.`)
+    const account = presentAccount(this.#stateOf(accountId), present)
+    const { state, counters = present, value } = change(account, this.#clock())
+    if (state !== undefined) this.after = state
+    this.#counters.set(accountId, counters)
+    return value
   }
 
   #stateOf(accountId: string): AccountState {
@@ -129,16 +123,13 @@ export class RecordedStore implements ServiceStore {
   }
 }
 
-/** Whether the quota of a request, or the counters of fault rules, were set from outside. */
-function isRecounted(known: Counting, { bucket, hits, tallies }: Past): boolean {
-  if (bucket !== undefined) {
-    const own = known.quotas.get(bucket)
-    if (own?.used !== hits?.used || own?.startedAt !== hits?.startedAt) return true
-  }
-  if (known.tallies.size !== tallies.size) return true
-  for (const [id, tally] of tallies.entries()) {
-    const own = known.tallies.get(id)
-    if (own?.matched !== tally.matched || own.hits !== tally.hits) return true
-  }
-  return false
+/** An account as a store has it. */
+function presentAccount(state: AccountState, counters: Counters): Account {
+  return { state, counters, incarnation: 1, version: 0 }
+}
+
+/** Whether the quotas of an account, or the counters of its fault rules, were set from outside. */
+function isRecounted(known: Counters, own: Counters): boolean {
+  const countsOf = ({ quotas, tallies }: Counters) => [quotas.toArray(), tallies.toArray()]
+  return !isDeepStrictEqual(countsOf(known), countsOf(own))
 }

@@ -1,5 +1,5 @@
 import type { AccountState } from '../../domain/account.ts'
-import type { Entry, Past } from '../../journal/entry.ts'
+import { type Entry, PAST, type Past } from '../../journal/entry.ts'
 import type { TrialResult } from '../trial.ts'
 
 /** A request of a trial, with the state that is necessary to answer it again. */
@@ -29,33 +29,33 @@ export function recordingOf({
   accounts,
 }: Pick<TrialResult, 'exchanges' | 'lost' | 'accounts'>): Recording {
   const firsts = new Map<string, AccountState>()
-  for (const { before } of exchanges) {
-    if (before !== undefined && !firsts.has(before.account.id)) firsts.set(before.account.id, before.account)
+  for (const { [PAST]: past } of exchanges) {
+    if (past !== undefined && !firsts.has(past.account.id)) firsts.set(past.account.id, past.account)
   }
   // Accounts without a request are in the state in which the control plane left them.
   const present = new Map([...accounts, ...firsts])
   const origins = new Map(
-    [...accounts.values(), ...exchanges.flatMap(({ before }) => before?.account ?? [])].map((state) => [
+    [...accounts.values(), ...exchanges.flatMap(({ [PAST]: past }) => past?.account ?? [])].map((state) => [
       kindOf(state),
       state,
     ]),
   )
   let others: readonly AccountState[] = [...present.values()]
-  const lasts = new Map(exchanges.map(({ before }, index) => [before?.account.id, index]))
+  const lasts = new Map(exchanges.map(({ [PAST]: past }, index) => [past?.account.id, index]))
   const requests = exchanges.map((entry, index): RecordedRequest => {
-    const { before, after } = entry
-    const request = { entry, past: before, others }
-    if (before === undefined) return request
-    const { id } = before.account
+    const { [PAST]: past } = entry
+    const request = { entry, past, others }
+    if (past === undefined) return request
+    const { account, after = account } = past
+    const { id } = account
     if (lasts.get(id) === index && !accounts.has(id)) {
       // The account was deleted after its last request. The exact time is unknown.
       present.delete(id)
       others = [...present.values()]
       return request
     }
-    const state = after ?? before.account
-    if (present.get(id) !== state) {
-      present.set(id, state)
+    if (present.get(id) !== after) {
+      present.set(id, after)
       others = [...present.values()]
     }
     return request

@@ -6,11 +6,9 @@ import type { Problem } from '../../domain/errors.ts'
 import { arrivalOf, type DirectRequest } from '../../doors/direct-arrival.ts'
 import type { Clock } from '../../ground/clock.ts'
 import { countAnonymousIds } from '../../http/anonymous-ids.ts'
-import { bytesOf, isCut } from '../../http/content.ts'
 import { createHostCheck } from '../../http/hosts.ts'
 import { malformedResponse } from '../../http/malformed-response.ts'
-import { isBodyUnknown } from '../../journal/description.ts'
-import { type Entry, fieldOf } from '../../journal/entry.ts'
+import { bytesOf, type Entry, fieldOf, isBodyUnknown, isUnread } from '../../journal/entry.ts'
 import { corsFor } from '../../start/allowed-origins.ts'
 import { openDirectService } from '../../start/direct-service.ts'
 import { completeOptions } from '../../start/option-table.ts'
@@ -44,8 +42,8 @@ export async function* replay(options: ReplayOptions): AsyncGenerator<RepeatedRe
   const { server, contract, requests, recounted, isOwn, beginnings } = options
   const [account] = requests.flatMap(({ past, others }) => past?.account ?? others[0] ?? [])
   if (account === undefined) return
-  const store = new RecordedStore(account, recounted, isOwn, beginnings)
   let now = 0
+  const store = new RecordedStore(() => now, account, recounted, isOwn, beginnings)
   const answerTo = openService(server, contract, store, () => now)
   for (const [index, request] of requests.entries()) {
     store.show(request)
@@ -71,6 +69,8 @@ function openService(
     namesUs: createHostCheck(host, cors),
     cors: corsFor({ cors }, contract),
     stopping: AbortSignal.abort(),
+    // See `withKey`.
+    hashOf: (secret) => secret,
   })
   return async (again) => {
     if ('problem' in again) {
@@ -101,7 +101,8 @@ type Again = DirectRequest | { problem: Problem<string> }
 
 /** The request of a recorded entry; `undefined` if too little of it is known. */
 function askAgain(entry: Entry): Again | undefined {
-  const { method, target, headers, problems } = entry
+  const { method, target, problems } = entry
+  const headers = withKey(entry)
   const [problem] = problems
   const reason = problem?.reason
   if (headers.length === 0 && isNoHttp(entry)) {
@@ -114,6 +115,15 @@ function askAgain(entry: Entry): Again | undefined {
   return { method, target, headers, body, httpVersion }
 }
 
+/** The header fields. The hash of the key stands for the key, which is not recorded. */
+function withKey({ headers, presented }: Entry): readonly string[] {
+  if (presented === undefined) return headers
+  return headers.map((each, index) => {
+    const isKey = index % 2 === 1 && headers[index - 1]?.toLowerCase() === 'authorization'
+    return isKey ? each.replace(/\S+$/, presented) : each
+  })
+}
+
 /** Whether it was answered before it was a request: by a response that closes the connection, or by no response. */
 function isNoHttp({ status, responseHeaders, problems }: Entry): boolean {
   return problems[0]?.reason === 'timeout' || status === undefined || responseHeaders.includes('Connection')
@@ -122,7 +132,7 @@ function isNoHttp({ status, responseHeaders, problems }: Entry): boolean {
 function bodyOf({ body, headers }: Entry): Buffer | undefined {
   const declared = Number(fieldOf(headers, 'content-length') ?? Number.NaN)
   if (body === undefined) return declared > 0 || isBodyUnknown({ body, headers }) ? undefined : Buffer.alloc(0)
-  if (isCut(body)) return body.size > LONGEST_FILLER ? undefined : Buffer.alloc(body.size, ' ')
+  if (body.isCut || isUnread(body)) return body.size > LONGEST_FILLER ? undefined : Buffer.alloc(body.size, ' ')
   const bytes = bytesOf(body)
   // The recorded text may differ from the original bytes, and a client may disconnect in the middle of a body.
   if (bytes.length !== body.size || (declared >= 0 && declared !== body.size)) return undefined

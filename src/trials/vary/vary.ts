@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
+import { operationOf } from '../../contract/api.ts'
 import { type Alternative, type Choices, nameOf } from '../../contract/choices.ts'
 import { Semaphore } from '../../ground/semaphore.ts'
-import type { Entry } from '../../journal/entry.ts'
 import type { Redact } from '../../journal/redaction/redaction.ts'
 import { effectsOf } from '../explore/effects.ts'
 import { describeDeviation, findParallelism, type Parallelism, wordParallelism } from '../parallelism.ts'
@@ -103,7 +103,7 @@ export async function vary(options: VaryOptions): Promise<VaryResult> {
     },
     notes: notesOn(baselines, found, options.repeats),
     trials: tried.length > 1 ? wordParallelism(parallelism) : undefined,
-    windows: windowsMet(first.exchanges),
+    windows: windowsMet(first),
     cutBy: spoilt ?? alternatives.find(({ reason }) => reason !== undefined && reason === runner.over)?.reason,
   }
 }
@@ -215,9 +215,9 @@ function describeUnanswerable(count: number): string {
 }
 
 /** The windows, in seconds, of the quotas that a run has used up. */
-function windowsMet(exchanges: readonly Entry[]): number[] {
+function windowsMet({ exchanges, contract }: Pick<TrialResult, 'exchanges' | 'contract'>): number[] {
   const met = exchanges.flatMap(({ allowance, operation }) =>
-    allowance?.allowed === false && operation?.quota !== undefined ? [operation.quota.window] : [],
+    allowance?.allowed === false ? (operationOf(contract, operation)?.quota?.window ?? []) : [],
   )
   return [...new Set(met)]
 }

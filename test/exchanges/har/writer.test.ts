@@ -204,6 +204,16 @@ describe('The writer', () => {
     expect(exchange?.response?.body).toEqual({ isKnown: false, reason })
   })
 
+  it.for([
+    ['its limit', 'a'.repeat(90) + KEY + 'b'.repeat(90), undefined, { body: 100 }],
+    ['the end of what was read of it', 'a'.repeat(1_990) + KEY.slice(0, 10), 5_000, {}],
+  ] as const)('writes no part of a key that stands at %s', async ([, answer, answerSize, limits], { path }) => {
+    await record(path, [passedOn(new Keys(), { answer, ...(answerSize && { answerSize }) })], limits)
+    const text = readFileSync(path, 'utf8')
+    expect(text).not.toContain(KEY.slice(0, 8))
+    expect(text).toContain('aaaaaaaa')
+  })
+
   it('leaves out what waits for the disk too long, and counts it', async ({ path }) => {
     const keys = new Keys()
     const writer = await open(path, { waiting: 1 })

@@ -1,31 +1,28 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { hashKey } from '../../../src/ground/secrets.ts'
-import type { Entry } from '../../../src/journal/entry.ts'
-import { redactorFor, redactWithin } from '../../../src/journal/redaction/redaction.ts'
+import { bytesOf } from '../../../src/journal/entry.ts'
+import { hideSecrets, redactHeader, redactorForAll, redactWithin } from '../../../src/journal/redaction/redaction.ts'
+import { RequestRedactions } from '../../../src/journal/redaction/request-redaction.ts'
 import { Secrets } from '../../../src/journal/redaction/secrets.ts'
 
 const SECRET = 'Correct-Horse+Battery/Staple'
 const TOKEN = 'a-token-for-the-control-plane'
-
-function request(given: Partial<Entry> = {}) {
-  return { account: 'acme', headers: [], key: undefined, target: '/', ...given }
-}
-
-function secretsOf(account: string, ...secrets: string[]): Secrets {
-  const all = new Secrets([TOKEN])
-  all.update(account, { held: secrets.map(hashKey) }, secrets)
-  return all
-}
+/** In bytes, how much of a body is kept. */
+const LIMIT = 100
 
 const unicode = (text: string) =>
   [...text].map((each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
 const percent = (text: string) => [...text].map((each) => `%${each.charCodeAt(0).toString(16)}`).join('')
 const base64 = (text: string) => Buffer.from(text).toString('base64')
-const base64url = (text: string) => Buffer.from(text).toString('base64url')
 
-/** How a text is shown of a request of the account `acme`, which has the secret. */
-const shown = (text: string) => redactorFor(request(), secretsOf('acme', SECRET))(text)
+/** The redaction of a request to a server with a token. */
+function redactionOf(headers: readonly string[] = [], target = '/', key?: string) {
+  return new RequestRedactions(new Secrets([TOKEN]), LIMIT).of({ headers, target, key })
+}
+
+/** How a text is shown of a request with the secret as its key. */
+const shown = (text: string) => redactionOf(['Authorization', `Bearer ${SECRET}`]).redact(text)
 
 describe('A secret is hidden', () => {
   it.each<[how: string, text: string, shown: string]>([
@@ -34,78 +31,44 @@ describe('A secret is hidden', () => {
     ['within a longer word', `my${SECRET}s`, 'my[redacted]s'],
     ['with a \\u escape', `{"a":"\\u0043${SECRET.slice(1)}"}`, '{"a":"[redacted]"}'],
     ['in \\u escapes alone', unicode(SECRET), '[redacted]'],
+    ['with each character percent-encoded', percent(SECRET), '[redacted]'],
     ['with an escaped slash', SECRET.replace('/', '\\/'), '[redacted]'],
     ['percent-encoded', `x=${encodeURIComponent(SECRET)}&y=1`, 'x=[redacted]&y=1'],
+    ['in small hexadecimal digits', encodeURIComponent(SECRET).toLowerCase(), '[redacted]'],
     ['in a JSON pointer', `/${SECRET.replace('/', '~1')}/0`, '/[redacted]/0'],
-    ['with each character percent-encoded', percent(SECRET), '[redacted]'],
-    ['percent-encoded in JSON', `{"url":"\\u0025${percent(SECRET).slice(1)}"}`, '{"url":"[redacted]"}'],
-    ['in JSON in a query', percent(`{"a":"${unicode(SECRET)}"}`), `${percent('{"a":"')}[redacted]${percent('"}')}`],
-    [
-      'in JSON in JSON',
-      JSON.stringify(JSON.stringify({ a: SECRET }).replace('/', '\\/')),
-      '"{\\"a\\":\\"[redacted]\\"}"',
-    ],
-    ['at the end of a cut text', `${SECRET.slice(0, 9)}…`, '[redacted]…'],
-    ['escaped at the end of a cut text', `${unicode(SECRET.slice(0, 9))}\\u00…`, '[redacted]…'],
-    ['but not what is cut before eight letters', 'Correct…', 'Correct…'],
     ['twice', `${SECRET}${SECRET}`, '[redacted][redacted]'],
+    ['where it is a key of the service with an escape', '/%6bey_0a1b2c3d.xYz', '/[redacted]'],
+    ['beside a key of the service', `${SECRET} key_0a1b2c3d.xYz`, '[redacted] [redacted]'],
+    ['where it is the token of the control plane', `/${TOKEN}/x`, '/[redacted]/x'],
+    ['where it is a sandbox of somebody', '{"a":"sandbox_checkout"}', '{"a":"[redacted]"}'],
   ])('%s', (_, text, expected) => {
     expect(shown(text)).toBe(expected)
   })
 
-  it.each(['', 'u', 'us', 'user:', 'user1:', 'someone:'])('in base64 behind %j', (before) => {
-    const redact = redactorFor(request(), secretsOf('acme', SECRET))
-    for (const encode of [base64, base64url]) {
-      for (const after of ['', '>', '>>', '>>>', ' and more']) {
-        const text = encode(before + SECRET + after)
-        const [head = '', tail = ''] = redact(text).split('[redacted]')
-        expect([text.startsWith(head), text.endsWith(tail)]).toEqual([true, true])
-        // Of six bits each: which characters hold a part of the secret. One more at each end may be hidden.
-        const first = Math.floor((before.length * 8) / 6)
-        const last = Math.ceil(((before.length + SECRET.length) * 8) / 6)
-        expect([first, first - 1]).toContain(head.length)
-        expect([text.length - last, text.length - last - 1]).toContain(tail.length)
-      }
-    }
-  })
-
-  it.each(['', 'x', 'xy'])('in base64 behind %j where it is a sandbox of somebody', (before) => {
-    const text = base64(`${before}sandbox_checkout`)
-    const shown = redactorFor(request(), new Secrets())(text)
-    expect(Buffer.from(shown, 'base64').toString()).not.toContain('checkout')
-    expect(shown).toContain('[redacted]')
-  })
-
-  it('where it is the password of Basic credentials', () => {
-    const headers = ['Authorization', `Basic ${base64('user:northern-lamps')}`]
-    const redact = redactorFor(request({ headers }), new Secrets())
-    expect(redact('/northern-lamps?x=1')).toBe('/[redacted]?x=1')
-  })
+  it.each(['"quoted" secret', 'schlüssel-des-nordens', "it's (a) secret!", 'a\\backslash'])(
+    'as programs write it: %s',
+    (secret) => {
+      const redact = redactorForAll(new Secrets([secret]))
+      const ascii = JSON.stringify(secret).replaceAll(/[^ -~]/g, (each) => `\\u00${each.charCodeAt(0).toString(16)}`)
+      const texts = [
+        JSON.stringify(secret),
+        ascii,
+        encodeURIComponent(secret),
+        new URLSearchParams({ a: secret }).toString(),
+      ]
+      for (const text of texts) expect(redact(text)).toMatch(/^(?:"\[redacted\]"|(?:a=)?\[redacted\])$/)
+    },
+  )
 
   it('in the names of fields as well', () => {
-    const redact = redactorFor(request(), secretsOf('acme', SECRET))
-    expect(redactWithin({ [SECRET]: [{ a: SECRET }], b: null }, redact)).toEqual({
+    expect(redactWithin({ [SECRET]: [{ a: SECRET }], b: null }, redactorForAll(new Secrets([SECRET])))).toEqual({
       '[redacted]': [{ a: '[redacted]' }],
       b: null,
     })
   })
-
-  it('for its account alone', () => {
-    const secrets = secretsOf('acme', 'northern-lamps.example')
-    const text = '{"domains":["northern-lamps.example"]}'
-    expect(redactorFor(request({ account: 'acme' }), secrets)(text)).toBe('{"domains":["[redacted]"]}')
-    expect(redactorFor(request({ account: 'other' }), secrets)(text)).toBe(text)
-  })
-
-  it('where it is the token of the control plane, for everybody', () => {
-    const secrets = secretsOf('acme', SECRET)
-    for (const account of ['acme', 'other', undefined]) {
-      expect(redactorFor(request({ account }), secrets)(`/${TOKEN}/x`)).toBe('/[redacted]/x')
-    }
-  })
 })
 
-describe('The secrets of an account are hidden', () => {
+describe('Several secrets are hidden', () => {
   it.each<[words: string[], text: string, shown: string]>([
     [['northern', 'northern-lamps'], 'northern-lamps northern-lights', '[redacted] [redacted]-lights'],
     [['northern-lamps', 'northern-lights'], 'northern-l', 'northern-l'],
@@ -114,7 +77,7 @@ describe('The secrets of an account are hidden', () => {
     [['abc'], 'abc abcd xabc a.abc abc, "abc"', '[redacted] abcd xabc a.abc [redacted], "[redacted]"'],
     [['schlüssel', '€€€€€€€€'], 'der schlüssel €€€€€€€€', 'der [redacted] [redacted]'],
   ])('%j in %j', (words, text, expected) => {
-    expect(redactorFor(request(), secretsOf('acme', ...words))(text)).toBe(expected)
+    expect(hideSecrets(text, [new Secrets(words)])).toBe(expected)
   })
 
   it('wherever they are in a text of few letters (seed 11)', () => {
@@ -122,78 +85,161 @@ describe('The secrets of an account are hidden', () => {
     const text = fc.string({ unit: fc.constantFrom('a', 'b', 'c', 'A', '-'), maxLength: 60 })
     fc.assert(
       fc.property(fc.array(word, { minLength: 1 }), text, (words, searched) => {
-        const redact = redactorFor(request(), secretsOf('acme', ...words))
-        const shown = redact(searched)
-        for (const each of words) expect(shown.toLowerCase()).not.toContain(each.toLowerCase())
+        const hidden = hideSecrets(searched, [new Secrets(words)])
+        for (const each of words) expect(hidden.toLowerCase()).not.toContain(each.toLowerCase())
         const isHidden = words.some((each) => searched.toLowerCase().includes(each.toLowerCase()))
-        expect(shown.includes('[redacted]')).toBe(isHidden)
+        expect(hidden.includes('[redacted]')).toBe(isHidden)
       }),
       { seed: 11 },
     )
   })
-
-  it('in a text that was made to be expensive, with many that are alike', () => {
-    const alike = Array.from({ length: 1_000 }, (_, length) => `${'a'.repeat(length + 8)}0`)
-    expect(redactorFor(request(), secretsOf('acme', ...alike))(`${'a'.repeat(10_000)}0`)).toMatch(/^a*\[redacted\]$/)
-  })
 })
 
-describe('A request of no account shows no secret of any account', () => {
-  it.each<[where: string, given: Partial<Entry>, text: string, shown: string]>([
-    ['in the path', { target: '/domains/hunter2' }, '/domains/hunter2', '/domains/[redacted]'],
-    ['encoded in the path', { target: '/domains/%68unter2' }, '/domains/%68unter2', '/domains/[redacted]'],
-    ['with a slash', { target: `/x/${SECRET}` }, `/x/${SECRET}`, '/x/[redacted]'],
-    ['in the query', { target: `/?a=${encodeURIComponent(SECRET)}` }, `a=${SECRET}`, 'a=[redacted]'],
-    ['in a field', { headers: ['x-note', `my ${SECRET}`] }, `my ${SECRET}`, 'my [redacted]'],
-    ['in a list', { headers: ['x-note', 'a=hunter2;b="c"'] }, 'a=hunter2;b="c"', 'a=[redacted];b="c"'],
-    ['as the name of a field', { headers: ['hunter2', '1'] }, 'hunter2', '[redacted]'],
-  ])('%s', (_, given, text, shown) => {
-    const secrets = secretsOf('acme', 'hunter2', SECRET)
-    expect(redactorFor(request({ account: undefined, ...given }), secrets)(text)).toBe(shown)
+describe('What a request presents as a credential is hidden everywhere in it', () => {
+  it.each<[where: string, headers: string[], target: string]>([
+    ['as its key', ['Authorization', 'Bearer northern-lamps'], '/'],
+    ['in another field', ['X-Api-Key', 'northern-lamps'], '/'],
+    ['in a cookie', ['cookie', 'a=b; session=northern-lamps'], '/'],
+    ['in the query', [], '/?access_token=northern-lamps'],
+    ['as the password of Basic credentials', ['Authorization', `Basic ${base64('user:northern-lamps')}`], '/'],
+  ])('%s', (_, headers, target) => {
+    const { redact } = redactionOf(headers, target)
+    expect(redact('/northern-lamps?x=1')).toBe('/[redacted]?x=1')
   })
 
-  it('and what is only a part of a word is shown', () => {
-    const secrets = secretsOf('acme', 'northern')
-    const redact = redactorFor(request({ account: undefined, target: '/northern-lamps' }), secrets)
-    expect(redact('/northern-lamps')).toBe('/northern-lamps')
-  })
-})
-
-describe('The secrets of an account', () => {
-  const text = 'northern-lamps southern-lamps'
-
-  it('are forgotten with their keys, and come back with a key that may come back', () => {
-    const secrets = secretsOf('acme', 'northern-lamps', 'southern-lamps')
-    const shown = () => redactorFor(request(), secrets)(text)
-    expect(shown()).toBe('[redacted] [redacted]')
-    secrets.update('acme', { held: [hashKey('southern-lamps')], recoverable: () => [hashKey('northern-lamps')] })
-    expect(shown()).toBe('northern-lamps [redacted]')
-    expect(secrets.has('northern-lamps')).toBe(false)
-    secrets.update('acme', { held: [hashKey('northern-lamps')] })
-    expect(shown()).toBe('[redacted] southern-lamps')
-    secrets.update('acme', { held: [hashKey('northern-lamps'), hashKey('southern-lamps')] })
-    expect(shown()).toBe('[redacted] southern-lamps')
-    secrets.forget('acme')
-    expect(shown()).toBe(text)
-    expect(secrets.concerns('acme', [])).toBe(false)
-  })
-
-  it('do not include what the account did not get, nor the keys of sandboxes', () => {
-    const secrets = new Secrets()
-    secrets.update('acme', { held: [] }, ['northern-lamps'])
-    for (let number = 0; number < 100; number++) {
-      const key = `sandbox_${number}`
-      secrets.update(key, { held: [hashKey(key)] }, [key])
+  it('and that of another request is not looked for', () => {
+    const redactions = new RequestRedactions(new Secrets(), LIMIT)
+    const of = (secret: string, target = '/') => {
+      const headers = ['Host', 'x', 'Authorization', `Bearer ${secret}`]
+      const hidden = redactions.of({ headers, target })
+      expect(hidden.headers(headers)).toEqual(['Host', 'x', 'Authorization', 'Bearer [redacted]'])
+      return hidden
     }
-    expect(secrets.concerns('acme', [])).toBe(false)
-    expect(secrets.has('northern-lamps')).toBe(false)
+    expect(of('northern-lamps').redact('northern-lamps')).toBe('[redacted]')
+    expect(of('southern-lamps').redact('northern-lamps')).toBe('northern-lamps')
+    expect(of('northern-lamps', '/?token=eastern-lamps').redact('eastern-lamps northern-lamps')).toMatch(
+      /^\[.*\] \[.*\]$/,
+    )
+    expect(of('northern-lamps').redact('eastern-lamps')).toBe('eastern-lamps')
+    expect(of('northern-lamps').presented).toBe(hashKey('northern-lamps'))
   })
 
-  it('are still hidden for one account when another one has lost the same', () => {
-    const secrets = secretsOf('acme', 'northern-lamps')
-    secrets.update('other', { held: [hashKey('Northern-Lamps')] }, ['Northern-Lamps'])
-    secrets.forget('other')
-    expect(secrets.has('northern-lamps')).toBe(true)
-    expect(redactorFor(request(), secrets)(text)).toBe('[redacted] southern-lamps')
+  it('and so is the key of an account, from the moment that the server learns it', () => {
+    const redactions = new RequestRedactions(new Secrets(), LIMIT)
+    const text = () => redactions.of({ headers: [], target: '/' }).redact('northern-lamps')
+    expect(text()).toBe('northern-lamps')
+    redactions.learn(['northern-lamps'])
+    expect(text()).toBe('[redacted]')
   })
+
+  it('and so are the 10,000 keys that it learned last, beside those of the server', () => {
+    const redactions = new RequestRedactions(new Secrets(['of-the-server']), LIMIT)
+    redactions.learn(Array.from({ length: 10_001 }, (_, index) => `lamps-${index}-lamps`))
+    const shown = redactions
+      .of({ headers: [], target: '/' })
+      .redact('of-the-server lamps-0-lamps lamps-1-lamps lamps-10000-lamps')
+    expect(shown).toBe('[redacted] lamps-0-lamps [redacted] [redacted]')
+  })
+
+  it('with the id of the key, where it is the key', () => {
+    const hidden = redactionOf(['Authorization', 'Bearer northern-lamps', 'X-Token', 'other-lamps'], '/', 'key_1')
+    expect(hidden.redact('northern-lamps other-lamps')).toBe('key_1.[redacted] [redacted]')
+  })
+})
+
+it('Header fields that differ in one from those of the last message are shown as they are', () => {
+  const hidden = redactionOf(['Authorization', `Bearer ${SECRET}`])
+  const headers = (...fields: string[]) => hidden.headers(fields)
+  const responseHeaders = (...fields: (string | number)[]) => hidden.responseHeaders(fields)
+  expect(headers('A', '1', 'B', SECRET)).toEqual(['A', '1', 'B', '[redacted]'])
+  expect(headers('A', SECRET, 'B', SECRET)).toEqual(['A', '[redacted]', 'B', '[redacted]'])
+  expect(headers('A', '2', 'B', '3')).toEqual(['A', '2', 'B', '3'])
+  expect(headers('A', '2')).toEqual(['A', '2'])
+  expect(headers('X-Token', '2')).toEqual(['X-Token', '[redacted]'])
+  expect(responseHeaders('A', 1, 'B', SECRET)).toEqual(['A', 1, 'B', '[redacted]'])
+  expect(responseHeaders('A', 2, 'B', SECRET)).toEqual(['A', 2, 'B', '[redacted]'])
+})
+
+describe('Of a header field with credentials is shown', () => {
+  it.each<[name: string, value: string, shown: string]>([
+    ['Authorization', 'Bearer northern-lamps', 'Bearer key_1.[redacted]'],
+    ['Authorization', 'Bearer  northern-lamps', 'Bearer  key_1.[redacted]'],
+    ['Authorization', 'Bearer two words', 'Bearer [redacted] [redacted]'],
+    ['authorization', 'northern-lamps', '[redacted]'],
+    ['Authorization', 'Bearer', 'Bearer'],
+    ['Authorization', 'Bearer <key>', 'Bearer <[redacted]>'],
+    ['X-Api-Key', 'abc', '[redacted]'],
+    ['WWW-Authenticate', 'Bearer', 'Bearer'],
+    ['X-Note', 'abc', 'abc'],
+  ])('%s: %s', (name, value, expected) => {
+    const { redact } = redactionOf(['Authorization', 'Bearer northern-lamps'], '/', 'key_1')
+    expect(redactHeader(value, redact, name)).toBe(expected)
+  })
+})
+
+describe('A body', () => {
+  const record = (body: string | Buffer, secret = SECRET) => {
+    const held = Buffer.from(body as string)
+    return redactionOf(['Authorization', `Bearer ${secret}`]).body({ held, size: held.length })
+  }
+
+  it('is whole up to the limit, and cut after it', () => {
+    expect(record('x'.repeat(LIMIT))).toEqual({ text: 'x'.repeat(LIMIT), size: LIMIT })
+    expect(record('x'.repeat(LIMIT + 1))).toEqual({ text: 'x'.repeat(LIMIT), size: LIMIT + 1, isCut: true })
+    expect(record(`${'x'.repeat(LIMIT - 1)}ü`)).toEqual({ text: 'x'.repeat(LIMIT - 1), size: LIMIT + 1, isCut: true })
+    expect(record(`${'x'.repeat(LIMIT)}${SECRET}`).text).toBe('x'.repeat(LIMIT))
+    expect(record('')).toEqual({ size: 0 })
+  })
+
+  it('shows no part of a secret that the limit would cut, wherever it stands and however many stand before it', () => {
+    const place = fc.integer({ min: LIMIT - 40, max: LIMIT + 4 })
+    const secret = fc.constantFrom(SECRET, TOKEN, 'key_0a1b2c3d.abcdefghijkl', 'sandbox_northern-lamps')
+    fc.assert(
+      fc.property(
+        fc.nat({ max: 3 }),
+        place,
+        secret,
+        fc.constantFrom(String, percent, unicode),
+        fc.boolean(),
+        (before, start, each, write, isBinary) => {
+          const text = `${`${each} `.repeat(before)}`.padEnd(start, '-') + write(each) + '-'.repeat(200)
+          const body = record(isBinary ? Buffer.concat([Buffer.from(text), Buffer.from([0xff])]) : text)
+          const kept = bytesOf(body).toString('latin1')
+          expect(kept).not.toContain(write(each.slice(0, 8)))
+          expect(body.isCut).toBe(true)
+        },
+      ),
+      { seed: 5 },
+    )
+  })
+
+  it('of bytes that are no text is kept in base64, without its secrets', () => {
+    const body = record(Buffer.concat([Buffer.from([0xff, 0]), Buffer.from(SECRET), Buffer.from([0x80])]))
+    expect(body.text).toBeUndefined()
+    expect(bytesOf(body)).toEqual(
+      Buffer.concat([Buffer.from([0xff, 0]), Buffer.from('[redacted]'), Buffer.from([0x80])]),
+    )
+  })
+})
+
+it('A problem shows no secret, and of a long body only the beginning of its value', () => {
+  const hidden = redactionOf(['Authorization', `Bearer ${SECRET}`])
+  const problem = {
+    code: 'invalid_name',
+    field: `/${SECRET.replace('/', '~1')}`,
+    value: { [SECRET]: 1 },
+    about: { a: SECRET },
+  }
+  expect(hidden.problems([problem], 0)).toEqual([
+    { code: 'invalid_name', field: '/[redacted]', value: { '[redacted]': 1 }, about: { a: '[redacted]' } },
+  ])
+  const value = `${'x'.repeat(490)}${SECRET}${'y'.repeat(100)}`
+  const long = hidden.problems(
+    [
+      { code: 'invalid_name', value },
+      { code: 'invalid_name', value: [1] },
+    ],
+    LIMIT + 1,
+  )
+  expect(long.map((each) => each.value)).toEqual([`${'x'.repeat(490)}[redacted]…`, '[…]'])
 })

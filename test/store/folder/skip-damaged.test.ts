@@ -97,4 +97,13 @@ describe('with `skipDamaged`', () => {
     expect(readdirSync(folder)).not.toContain('.lock')
     expect(readFileSync(pathIn(folder, 'default'), 'utf8')).toBe('')
   })
+
+  it('does not start when the number of the last generated id is damaged, and does not call that an account', async () => {
+    const folder = await filledFolder()
+    const file = join(folder, '.last-id.json')
+    writeFileSync(file, '')
+    await expect(startUnderstudy({ data: folder, skipDamaged: true })).rejects.toMatchObject({
+      message: `${file}: is empty; correct the file, or move it away`,
+    })
+  })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Alternative, nameOf, readChoices } from '../../../src/contract/choices.ts'
-import { textOf } from '../../../src/http/content.ts'
+import { textOf } from '../../../src/journal/entry.ts'
 import { findReached } from '../../../src/trials/vary/counterfactual.ts'
 import type { Recording } from '../../../src/trials/vary/recording.ts'
 import { ask, optionsFor } from '../../judge/asked.ts'

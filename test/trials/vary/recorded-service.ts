@@ -25,7 +25,7 @@ export async function record(
   try {
     await ask(service)
     const accounts = new Map()
-    for (const id of await service.store.list()) accounts.set(id, await service.store.read(id))
+    for (const id of await service.store.list()) accounts.set(id, (await service.store.read(id)).state)
     return recordingOf({ exchanges, lost: 0, accounts })
   } finally {
     await service.stop()

@@ -1,0 +1,299 @@
+import type { Contract } from '../../contract/contract.ts'
+import { Coverage, nameOfResponse } from '../../coverage/coverage.ts'
+import { observationOf } from '../../coverage/observation.ts'
+import type { AccountState } from '../../domain/account.ts'
+import { nameInstance } from '../../ground/secrets.ts'
+import { pause } from '../../ground/timers.ts'
+import type { Log } from '../../http/log.ts'
+import { type Entry, type NewEntry, PAST } from '../../journal/entry.ts'
+import type { Journal } from '../../journal/journal.ts'
+import { Manners } from '../../journal/politeness.ts'
+import { EXAMPLES, type Explain, type ObservedViolation, type Reckoning, violatedCode } from '../../journal/verdict.ts'
+import type { StoreConnection } from '../../store/redis/connection.ts'
+import { readCounters, readId, readState, writeCounters, writeId, writeState } from '../../store/redis/copies.ts'
+import type { Store } from '../../store/store.ts'
+import type { AccountHistory, Circumstances, ExchangeLog } from '../exchange-log.ts'
+import { Outbox, type OutboxItem } from './outbox.ts'
+import { type Counts, readCounts, readCoverage, readFirsts } from './stored-counts.ts'
+import { type News, Tail } from './tail.ts'
+
+/** In milliseconds, how long other servers have to send what their clients have the answers to. */
+const SENDING = 20
+/** How many keys of accounts are remembered, to compare a request with the one before. */
+const REMEMBERED = 10_000
+const LOST = 'Requests are in no journal and no verdict, because the store was away for long, or has no memory.'
+
+export interface SharedExchangeLogOptions<Explanation> {
+  connection: StoreConnection
+  prefix: string
+  store: Pick<Store, 'read' | 'find'>
+  contract: Contract
+  journal: Journal
+  explain: Explain<Explanation>
+  log: Log
+}
+
+/**
+ * The exchanges of all servers of a store. Each server sends its own to the store, and follows what all servers have
+ * sent, so that the journals of all servers are the same. The counts of coverage and verdict are in the store.
+ */
+export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> {
+  readonly journal: Journal
+  readonly #options: SharedExchangeLogOptions<Explanation>
+  readonly #outbox: Outbox
+  readonly #tail: Tail
+  readonly #manners: Manners
+  /** The object that stands for each key of an account. */
+  readonly #keys = new Map<string, object>()
+  /** What the requests to this server have shown, by account. Only what is new is sent. */
+  readonly #histories = new Map<string | undefined, AccountHistory>()
+  #shown: string[] = []
+  /** How many violations this server has sent with their account since the verdict was cleared. */
+  #examples = 0
+  #lost = 0
+  readonly #endListeners: ((accountId: string) => void)[] = []
+  readonly #violationListeners = new Set<(violation: ObservedViolation<Explanation>) => void>()
+
+  constructor(options: SharedExchangeLogOptions<Explanation>) {
+    const { connection, prefix, contract, journal } = options
+    this.#options = options
+    this.journal = journal
+    this.#manners = new Manners(contract.settings.refresh)
+    this.#outbox = new Outbox({
+      ...{ connection, prefix, server: nameInstance(), limit: journal.limits.entries },
+      lost: (count, err) => this.#noteLoss(count, err),
+    })
+    this.#tail = new Tail({
+      ...{ connection, prefix },
+      take: (news) => this.#take(news),
+      takeOld: (news) => void journal.record(readEntry(news), false),
+      restart: () => this.#forgetAll(),
+    })
+  }
+
+  /** Reads the earlier exchanges in the store. @throws StoreError */
+  async start(): Promise<void> {
+    await this.#tail.start().catch((error: unknown) => {
+      this.#tail.close()
+      throw error
+    })
+  }
+
+  /** Reads everything anew, from a store that was emptied. */
+  restart(): Promise<void> {
+    return this.#tail.restart()
+  }
+
+  /** Sends what waits, and stops reading. The connection stays open. */
+  async close(): Promise<void> {
+    await this.#outbox.close()
+    this.#tail.close()
+  }
+
+  take(entry: NewEntry, circumstances: Circumstances): NewEntry {
+    this.#outbox.add(this.#compose(entry, circumstances))
+    return entry
+  }
+
+  async caughtUp(): Promise<void> {
+    await Promise.all([this.#outbox.flush(), pause(SENDING)])
+    await this.#tail.catchUp()
+  }
+
+  async coverage(accountId?: string): Promise<Coverage> {
+    await this.caughtUp()
+    const present =
+      accountId === undefined ? await this.#read('HVALS', 'ids') : [await this.#read('HGET', 'ids', writeId(accountId))]
+    const incarnations = (present as (string | null)[]).filter((each) => each !== null)
+    const names = incarnations.map((each) => `account:${each}:coverage`)
+    if (accountId === undefined) names.push('nobody:coverage')
+    return readCoverage(await Promise.all(names.map((name) => this.#readHash(name))), this.#options.contract)
+  }
+
+  async totals(): Promise<Coverage> {
+    await this.caughtUp()
+    return readCoverage([await this.#readHash('totals')], this.#options.contract)
+  }
+
+  verdict(): Promise<Reckoning<Explanation>> {
+    return this.#reckon('verdict')
+  }
+
+  wholeVerdict(): Promise<Reckoning<Explanation>> {
+    return this.#reckon('whole')
+  }
+
+  async clearVerdict(): Promise<void> {
+    await this.#remove('verdict')
+  }
+
+  subscribeViolations(listener: (violation: ObservedViolation<Explanation>) => void): () => void {
+    this.#violationListeners.add(listener)
+    return () => this.#violationListeners.delete(listener)
+  }
+
+  /** The store knows whether the account has ended meanwhile. */
+  historyOf(accountId: string | undefined, incarnation: number): AccountHistory {
+    const known = this.#histories.get(accountId)
+    if (known?.incarnation === incarnation) return known
+    const history: AccountHistory = { incarnation, ended: false, coverage: undefined }
+    this.#histories.set(accountId, history)
+    return history
+  }
+
+  clearRequests(accountId: string): Promise<void> {
+    return this.#remove('clear', accountId)
+  }
+
+  reset(accountId: string): Promise<void> {
+    return this.#remove('reset', accountId)
+  }
+
+  /** The step that has deleted the account has told it to all servers. */
+  async end(): Promise<void> {
+    await this.caughtUp().catch(() => {})
+  }
+
+  listenEnded(listener: (accountId: string) => void): void {
+    this.#endListeners.push(listener)
+  }
+
+  /** Does what a user has ordered, after the exchanges that were answered before. At the end, this server knows it. */
+  async #remove(event: string, accountId?: string): Promise<void> {
+    const { connection, prefix } = this.#options
+    await this.caughtUp()
+    const incarnation = accountId === undefined ? '' : await this.#read('HGET', 'ids', writeId(accountId))
+    if (incarnation === null) return
+    await connection.run('remove', prefix, [event, `${incarnation}`], { isRepeatable: true })
+    await this.#tail.catchUp()
+  }
+
+  #compose(entry: NewEntry, circumstances: Circumstances): OutboxItem {
+    const { history, principal, owner } = circumstances
+    const account = (principal ?? owner)?.account
+    const counts = new Map<string, number>([['requests', 1]])
+    const firsts: Record<string, string> = {}
+    if (circumstances.judged) counts.set('judged', 1)
+    if (entry.injected) counts.set('injected', 1)
+    const text = JSON.stringify(entry)
+    if (entry.violatesContract) {
+      counts.set('violations', 1).set(`code ${violatedCode(entry)}`, 1)
+      const isKept = account !== undefined && ++this.#examples <= EXAMPLES
+      firsts['violations'] = JSON.stringify({ entry: text, account: isKept ? writeState(account) : undefined })
+    }
+    if (principal !== undefined) {
+      this.#manners.look(entry, this.#keyOf(`${history?.incarnation} ${principal.key.id}`), circumstances, (kind) => {
+        counts.set(`impolite ${kind}`, 1)
+        firsts[`impolite ${kind}`] = entry.requestId
+      })
+    }
+    const found = entry[PAST]?.counters
+    return [
+      ...[history === undefined ? '' : `${history.incarnation}`, writeId(entry.account ?? ''), text],
+      ...[found === undefined ? '' : writeCounters(found), JSON.stringify(Object.fromEntries(counts))],
+      ...[JSON.stringify(this.#cover(entry, circumstances)), JSON.stringify(firsts)],
+    ]
+  }
+
+  /** What the exchange adds to the coverage. */
+  #cover(entry: NewEntry, circumstances: Circumstances): Record<string, 1> {
+    const { status, code, injected } = entry
+    if (status === undefined) return {}
+    const history = circumstances.history ?? this.historyOf(undefined, 0)
+    history.coverage ??= new Coverage(this.#options.contract, (item) => this.#shown.push(item))
+    this.#shown = []
+    history.coverage.observe(observationOf(entry, status, circumstances))
+    const response = `${injected ? 'i' : 'g'} ${nameOfResponse(circumstances.operation?.id, status, code)}`
+    return Object.fromEntries([response, ...this.#shown.map((item) => `s ${item}`)].map((name) => [name, 1]))
+  }
+
+  #keyOf(name: string): object {
+    if (this.#keys.size >= REMEMBERED) this.#keys.clear()
+    const known = this.#keys.get(name) ?? {}
+    this.#keys.set(name, known)
+    return known
+  }
+
+  #take(news: News): void {
+    const event = news.fields.get('event')
+    const account = readId(news.fields.get('account') || '""')
+    if (event === undefined) {
+      const entry = this.journal.record(readEntry(news))
+      if (entry.violatesContract) this.#tellViolation(entry)
+      return
+    }
+    if (event === 'verdict') this.#examples = 0
+    else this.journal.clear(account)
+    if (event === 'end' || event === 'reset') this.#histories.delete(account)
+    if (event === 'end') void this.#tellEnded(account)
+  }
+
+  #forgetAll(): void {
+    for (const account of new Set(this.journal.oldestFirst().map(({ account }) => account))) this.journal.clear(account)
+    this.#histories.clear()
+    this.#examples = 0
+  }
+
+  /** If another account has the id now, the data about that account stays. */
+  async #tellEnded(accountId: string): Promise<void> {
+    const present = await this.#options.store.find('id', accountId).catch(() => undefined)
+    if (present === undefined) for (const listener of this.#endListeners) listener(accountId)
+  }
+
+  #tellViolation(entry: Entry): void {
+    const { account, presented } = entry
+    let explanation: Promise<Explanation> | undefined
+    const explain = () => (explanation ??= this.#explain(entry))
+    const violation = { entry, account, presented: account === undefined ? presented : undefined, explain }
+    for (const listener of this.#violationListeners) listener(violation)
+  }
+
+  /** `known` is the account before the request, if that was kept. */
+  async #explain(entry: Entry, known?: AccountState): Promise<Explanation> {
+    const { account: id } = entry
+    // A request whose account cannot be read is explained like one without an account.
+    const present = id === undefined || known ? undefined : await this.#options.store.read(id).catch(() => undefined)
+    return this.#options.explain(entry, known ?? present?.state)
+  }
+
+  async #reckon(name: 'verdict' | 'whole'): Promise<Reckoning<Explanation>> {
+    await this.caughtUp()
+    const counts = await this.#readHash(name)
+    const { settings } = this.#options.contract
+    const explainExample = async (text: string) => {
+      const { entry, account } = JSON.parse(text) as { entry: string; account?: string }
+      return this.#explain(JSON.parse(entry) as Entry, account === undefined ? undefined : readState(account, settings))
+    }
+    return {
+      counts: readCounts(counts),
+      examples: () => Promise.all(readFirsts(counts, 'violations').map(explainExample)),
+    }
+  }
+
+  #noteLoss(count: number, err: unknown): void {
+    if (this.#lost === 0) this.#options.log.warn({ requests: count, ...(err !== undefined && { err }) }, LOST)
+    this.#lost += count
+  }
+
+  async #readHash(name: string): Promise<Counts> {
+    const words = (await this.#read('HGETALL', name)) as readonly string[]
+    return new Map(words.flatMap((word, place) => (place % 2 === 0 ? [[word, words[place + 1] ?? '']] : [])))
+  }
+
+  #read(command: string, name: string, ...rest: string[]) {
+    const { connection, prefix } = this.#options
+    return connection.send([command, `${prefix}:${name}`, ...rest], { isRepeatable: true })
+  }
+}
+
+/** The entry in the news. An account that had ended before is none, and has no key. */
+function readEntry({ ordinal, fields }: News): Entry {
+  const entry = JSON.parse(fields.get('entry') ?? '') as Entry
+  entry.ordinal = ordinal
+  const isOrphan = fields.get('account') === ''
+  if (entry.account !== undefined && isOrphan)
+    Object.assign(entry, { account: undefined, key: undefined, moment: undefined })
+  const found = fields.get('found') ?? ''
+  if (!isOrphan && found !== '') entry.found = readCounters(found)
+  return entry
+}

@@ -1,0 +1,125 @@
+import { lstatSync, readFileSync } from 'node:fs'
+import { open, rename, rm, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import type { Adapter } from 'lowdb'
+import type { Semaphore } from '../../ground/semaphore.ts'
+import { StoreError } from '../store-error.ts'
+import type { WriteFailures } from './write-failures.ts'
+
+/** What a finished write survives: the end of the process (`rename`), or also that of the machine (`fsync`). */
+export type Durability = 'rename' | 'fsync'
+
+/** What all files of a folder share. */
+export interface FileAccess {
+  durability: Durability
+  failures: WriteFailures
+  semaphore: Semaphore
+}
+
+/** How the data of a file is read and written. */
+export interface FileFormat<Data> {
+  /** @throws StoreError `damaged` */
+  parse(path: string, content: Buffer): Data | Promise<Data>
+  stringify(data: Data): string
+}
+
+/**
+ * A file that is replaced as a whole: a reader always finds the old content or the new one, also after the process was
+ * killed. Files hold hashes of keys and the monitored domains, so only their owner may read them. The adapters of lowdb
+ * itself set no mode, and do not flush.
+ */
+export class FileAdapter<Data extends object> implements Adapter<Data | null> {
+  readonly #path: string
+  readonly #format: FileFormat<Data>
+  readonly #access: FileAccess
+  #exists = false
+
+  constructor(path: string, format: FileFormat<Data>, access: FileAccess) {
+    this.#path = path
+    this.#format = format
+    this.#access = access
+  }
+
+  /** `null` if there is no file. @throws StoreError `damaged`, `unusable` */
+  async read(): Promise<Data | null> {
+    const content = this.#readContent()
+    this.#exists = content !== null
+    return content && this.#format.parse(this.#path, content)
+  }
+
+  async write(data: Data | null): Promise<void> {
+    if (data === null) return
+    await this.#change('written', async (flush) => {
+      const temporary = join(dirname(this.#path), `.${basename(this.#path)}.tmp`)
+      try {
+        // What a killed process has left is removed, never followed.
+        await rm(temporary, { force: true })
+        await writeFile(temporary, this.#format.stringify(data), { flag: 'wx', mode: 0o600, flush })
+        await rename(temporary, this.#path)
+      } catch (error) {
+        // On a full disk, the temporary file takes the space that the next try needs.
+        await rm(temporary, { force: true }).catch(() => {})
+        throw error
+      }
+    })
+  }
+
+  /** Deletes the file for good; a missing file is no error. */
+  async remove(): Promise<void> {
+    await this.#change('removed', () => rm(this.#path, { force: true }))
+  }
+
+  /** At once, because a start reads thousands of small files. */
+  #readContent(): Buffer | null {
+    try {
+      const status = lstatSync(this.#path, { throwIfNoEntry: false })
+      if (status === undefined) return null
+      // Reading a pipe would never end.
+      if (status.isFile()) return readFileSync(this.#path)
+    } catch (cause) {
+      throw unusable(this.#path, 'read', cause)
+    }
+    throw damagedFile(this.#path, 'is not a regular file')
+  }
+
+  async #change(verb: 'written' | 'removed', change: (flush: boolean) => Promise<void>): Promise<void> {
+    const { durability, failures, semaphore } = this.#access
+    const flush = durability === 'fsync'
+    try {
+      await semaphore.run(async () => {
+        await change(flush)
+        if (flush) await syncFolder(dirname(this.#path))
+      })
+    } catch (cause) {
+      throw failures.failed(this.#exists ? this.#path : undefined, unusable(this.#path, verb, cause))
+    }
+    this.#exists = verb === 'written'
+    failures.succeeded(this.#path)
+  }
+}
+
+/** A rename changes the folder, which is flushed separately from its files. */
+export async function syncFolder(folder: string): Promise<void> {
+  const file = await open(folder, 'r')
+  try {
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** The code of a system error, such as `ENOENT`. */
+export function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined
+}
+
+export function damagedFile(path: string, problem: string, options?: ErrorOptions): StoreError {
+  const error = new StoreError('damaged', `${path}: ${problem}`, options)
+  error.file = basename(path)
+  return error
+}
+
+function unusable(path: string, verb: string, cause: unknown): StoreError {
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  return new StoreError('unusable', `${path} cannot be ${verb} (${reason})`, { cause })
+}

@@ -1,0 +1,135 @@
+import type { Low } from 'lowdb'
+import type { AccountState } from '../domain/account.ts'
+import type { Counters } from '../domain/counting.ts'
+import { Snapshots } from './snapshots.ts'
+import type { Account } from './store.ts'
+
+/** The facts that decide when an evictable account is evicted. */
+export interface Use {
+  /** When it was created, entered or changed last, in milliseconds on the clock of the store. */
+  usedAt: number
+  /** Whether it was changed since its creation. */
+  changed: boolean
+}
+
+/** What is stored of an account. */
+export interface StoredAccount {
+  state: AccountState
+  counters: Counters
+  /** Absent if the account is never evicted. */
+  use?: Use | undefined
+}
+
+/** The place of one account. The data is `null` until it is read or written. */
+export type AccountDatabase = Low<StoredAccount | null>
+
+/**
+ * One account and its writes. Only one write runs at a time. All changes that are accepted during a write share the
+ * next one, so a busy account does not cost one write per change.
+ */
+export class KeptAccount {
+  /** The latest accepted account; it may not be stored yet. */
+  account: Account
+  use: Use | undefined
+  /** The number of its last use in this process, which orders uses in the same millisecond. */
+  lastUse = 0
+  readonly snapshots = new Snapshots()
+  /** The hashes of the keys of this account, including those of a state that is not stored yet. */
+  readonly keyHashes = new Set<string>()
+  /** The state that was last stored; absent until the first write. A failed write returns to it. */
+  stored: AccountState | undefined
+  readonly #database: AccountDatabase
+  readonly #onWritten: (account: KeptAccount) => void
+  #storedVersion = 0
+  #versions = 0
+  /** The write under way, and the write that waits for it. */
+  #running: Promise<void> | undefined
+  #next: Promise<void> | undefined
+  /** The counters before the first change of a write that has replaced them. A failure returns to them. */
+  #runningUndo: Counters | undefined
+  #nextUndo: Counters | undefined
+  #hasUnsaved = false
+
+  /** `onWritten` is called after each write, failed or not, before the callers that wait for the write continue. */
+  constructor(
+    { state, counters, use }: StoredAccount,
+    incarnation: number,
+    database: AccountDatabase,
+    onWritten: (account: KeptAccount) => void,
+  ) {
+    this.account = { state, counters, incarnation, version: 0 }
+    this.use = use
+    this.stored = database.data?.state
+    this.#database = database
+    this.#onWritten = onWritten
+  }
+
+  /** Resolves once what was accepted is stored; `undefined` if it is stored already. */
+  get writing(): Promise<void> | undefined {
+    return this.#next ?? this.#running
+  }
+
+  /** Keeps the counters of a request; the next write includes them. */
+  count(counters: Counters): void {
+    this.#hasUnsaved = true
+    if (counters !== this.account.counters) this.account = { ...this.account, counters }
+  }
+
+  /** Resolves once the change is stored. Rejects if it, or a change on which it is based, could not be stored. */
+  change(state: AccountState, counters: Counters): Promise<void> {
+    const { account } = this
+    if (counters !== account.counters) this.#nextUndo ??= account.counters
+    const version = state === account.state ? account.version : ++this.#versions
+    this.account = { ...account, state, counters, version }
+    return this.save()
+  }
+
+  save(): Promise<void> {
+    this.#next ??= this.#writeAfter(this.#running)
+    return this.#next
+  }
+
+  /** Resolves when everything is stored, also what no answer has waited for. */
+  async flush(): Promise<void> {
+    await (this.#hasUnsaved ? this.save() : this.writing)
+  }
+
+  /** Resolves when the writes have ended, failed or not. */
+  async drain(): Promise<void> {
+    await this.writing?.catch(() => {})
+    this.#hasUnsaved = true
+  }
+
+  async #writeAfter(previous: Promise<void> | undefined): Promise<void> {
+    // Rejects with the previous write: the changes that wait here are based on a state that is lost then.
+    await previous
+    this.#running = this.#next
+    this.#next = undefined
+    this.#runningUndo = this.#nextUndo
+    this.#nextUndo = undefined
+    this.#hasUnsaved = false
+    const { state, counters, version } = this.account
+    this.#database.data = { state, counters, use: this.use && { ...this.use } }
+    try {
+      await this.#database.write()
+      this.stored = state
+      this.#storedVersion = version
+    } catch (error) {
+      this.#restore()
+      throw error
+    } finally {
+      this.#running = undefined
+      this.#onWritten(this)
+    }
+  }
+
+  #restore(): void {
+    const counters = this.#runningUndo ?? this.#nextUndo ?? this.account.counters
+    if (this.stored !== undefined) {
+      this.account = { ...this.account, state: this.stored, counters, version: this.#storedVersion }
+    }
+    this.#next = undefined
+    this.#nextUndo = undefined
+    this.#hasUnsaved = true
+  }
+}

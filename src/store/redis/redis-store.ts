@@ -1,0 +1,261 @@
+import { randomInt } from 'node:crypto'
+import type { AccountState } from '../../domain/account.ts'
+import { countersFor, NO_COUNTERS } from '../../domain/counting.ts'
+import type { Decision, ErrorCode } from '../../domain/errors.ts'
+import type { Settings } from '../../domain/settings.ts'
+import { refuseTooLarge } from '../account-size.ts'
+import { decodeAccount, encodeAccount } from '../record.ts'
+import type { Account, AccountSnapshots, Capacity, Change, Moment, Store } from '../store.ts'
+import { StoreError } from '../store-error.ts'
+import { AccountLanes, GONE, takenKey, type WorkResult, writeHashes } from './account-lanes.ts'
+import type { RedisReply, StoreConnection } from './connection.ts'
+import { type AccountCopy, Copies, readId, writeCounters, writeId, writeState } from './copies.ts'
+import { applyPatch } from './patches.ts'
+import { RedisSnapshots } from './snapshots.ts'
+
+/** How often an account is looked up that others delete and create again meanwhile. */
+const LOOKUPS = 5
+/** What stands for an account that does not have the key any more. */
+const ELSEWHERE = Symbol('elsewhere')
+
+export interface RedisStoreOptions {
+  connection: StoreConnection
+  /** What all keys begin with. */
+  prefix: string
+  settings: Pick<Settings, 'nameComparison'>
+  /** Default: the clock of the server. */
+  clock?: (() => number) | undefined
+  /** Called when no account has the key of a request. Resolves to whether the caller must look again, because the store was emptied. */
+  restored?: (() => Promise<boolean>) | undefined
+}
+
+/** Accounts in Redis or Valkey, which any number of processes serve together. The caller closes the connection. */
+export class RedisStore implements Store {
+  readonly snapshots: AccountSnapshots
+  /** The accounts that this process knows. They are forgotten when the connection is lost: the store may go back then. */
+  readonly #copies = new Copies()
+  readonly #lanes: AccountLanes
+  readonly #options: RedisStoreOptions
+  readonly #pending = new Set<Promise<unknown>>()
+  readonly #stopListening: () => void
+  #isClosed = false
+
+  constructor(options: RedisStoreOptions) {
+    const { connection, clock = () => connection.clock.now() } = options
+    this.#options = options
+    this.#lanes = new AccountLanes({ ...options, copies: this.#copies, clock })
+    this.snapshots = new RedisSnapshots({
+      run: (accountId, work) => this.#run(accountId, work),
+      readKept: (incarnation, fields) => this.#send('HMGET', this.#keyOf(incarnation, ':kept'), ...fields),
+      settings: options.settings,
+    })
+    this.#stopListening = connection.listen(({ isReady }) => {
+      if (!isReady) this.#copies.clear()
+    })
+  }
+
+  async list(): Promise<string[]> {
+    const ids = await this.#track(this.#send('ZRANGE', this.#key('order'), '0', '-1'))
+    return (ids as readonly string[]).map(readId)
+  }
+
+  find(by: 'id' | 'key', name: string): Promise<string | undefined> {
+    return this.#track(this.#find(by, name))
+  }
+
+  async #find(by: 'id' | 'key', name: string): Promise<string | undefined> {
+    const incarnation = await this.#locate(by, name)
+    if (incarnation === undefined || by === 'id') return incarnation === undefined ? undefined : name
+    const id = await this.#send('HGET', this.#keyOf(incarnation), 'id')
+    return typeof id === 'string' ? readId(id) : undefined
+  }
+
+  async newId(): Promise<string> {
+    const { connection } = this.#options
+    for (;;) {
+      const number = await this.#track(
+        connection.send(['HINCRBY', this.#key('store'), 'ids', '1'], { isRepeatable: true }),
+      )
+      const id = `account-${number}`
+      if ((await this.#locate('id', id)) === undefined) return id
+    }
+  }
+
+  async hasRoom({ limit = Number.POSITIVE_INFINITY }: Capacity): Promise<boolean> {
+    const counts = [this.#send('HLEN', this.#key('ids')), this.#send('ZCARD', this.#key('idle'))]
+    const [accounts = 0, evictable = 0] = (await this.#track(Promise.all(counts))) as number[]
+    return accounts - evictable < limit
+  }
+
+  async create(state: AccountState, { limit, evictable = false }: Capacity = {}): Promise<string[]> {
+    refuseTooLarge(state)
+    const { connection, prefix } = this.#options
+    // A number that no other account ever has, also not in a store that was emptied meanwhile.
+    const incarnation = randomInt(1, 2 ** 48 - 1)
+    const args = [
+      ...[writeId(state.id), `${incarnation}`, writeState(state), writeCounters(NO_COUNTERS), '0'],
+      ...[writeHashes(state), `${limit ?? ''}`, evictable ? '1' : '0'],
+    ]
+    const [outcome, ...rest] = (await this.#track(connection.run('create', prefix, args))) as string[]
+    if (outcome === 'ok') return rest.map(readId)
+    if (outcome === 'full') throw new StoreError('full', `There are ${rest[0]} accounts, which is the maximum`)
+    if (rest.length > 0) throw takenKey(state, rest)
+    throw new StoreError('taken', `There is an account "${state.id}" already`)
+  }
+
+  read(accountId: string): Promise<Account> {
+    return this.#run(accountId, (account) => ({ value: account }))
+  }
+
+  update<Value, Code extends string = ErrorCode>(
+    accountId: string,
+    decide: (state: AccountState, version: number) => Decision<AccountState, Value, Code>,
+    incarnation?: number,
+  ): Promise<Decision<AccountState, Value, Code>> {
+    const change = (account: AccountCopy) => {
+      const decision = decide(account.state, account.version)
+      return {
+        ...prune(account, { ...(decision.ok && { state: decision.state }), value: decision }),
+        isOfState: true,
+      }
+    }
+    return this.#run(accountId, change, incarnation)
+  }
+
+  transact<Value>(
+    accountId: string,
+    change: (account: Account, real: number) => Change<Value>,
+    incarnation?: number,
+  ): Promise<Value> {
+    return this.#run(accountId, (account, real) => prune(account, change(account, real)), incarnation)
+  }
+
+  enter<Value>(
+    keyHash: string,
+    admit: (account: Account, real: number) => Pick<Required<Change<Value>>, 'counters' | 'value'>,
+  ): Promise<Value | undefined> {
+    return this.#track(this.#enter(keyHash, admit))
+  }
+
+  async #enter<Value>(
+    keyHash: string,
+    admit: (account: Account, real: number) => Pick<Required<Change<Value>>, 'counters' | 'value'>,
+  ): Promise<Value | undefined> {
+    let incarnation = this.#copies.withKey(keyHash) ?? (await this.#locateKey(keyHash))
+    for (let lookup = 0; lookup < LOOKUPS && incarnation !== undefined; lookup++) {
+      const value = await this.#lanes.run(incarnation, (account, real): WorkResult<Value | typeof ELSEWHERE> => {
+        if (!account.state.keys.some(({ hash }) => hash === keyHash)) return { value: ELSEWHERE }
+        return { ...admit(account, real), isUse: true }
+      })
+      if (value !== GONE && value !== ELSEWHERE) return value
+      incarnation = await this.#locateKey(keyHash)
+    }
+    return undefined
+  }
+
+  async delete(accountId: string): Promise<void> {
+    const incarnation = await this.#track(this.#locate('id', accountId))
+    const { connection, prefix } = this.#options
+    const outcome = incarnation && (await this.#track(connection.run('remove', prefix, ['end', `${incarnation}`])))
+    if (outcome !== 1) throw unknownAccount(accountId)
+    this.#copies.forget(incarnation as number)
+  }
+
+  recall(accountId: string, { incarnation, version }: Moment): Promise<AccountState | undefined> {
+    return this.#track(this.#recall(accountId, incarnation, version))
+  }
+
+  async #recall(accountId: string, incarnation: number, version: number): Promise<AccountState | undefined> {
+    const copy = await this.#lanes.run(incarnation, (account) => ({ value: account }))
+    if (copy === GONE || copy.state.id !== accountId || copy.version < version) return undefined
+    if (copy.version === version) return copy.state
+    const range = [`${copy.version}-0`, `${version + 1}-0`]
+    const changes = await this.#send('XREVRANGE', this.#keyOf(incarnation, ':changes'), ...range)
+    const patches = (changes as [string, [string, string]][]).map(([, [, patch]]) => patch)
+    if (patches.length !== copy.version - version) return undefined
+    return decodeAccount(patches.reduce(applyPatch, encodeAccount(copy.state)), this.#options.settings)
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#stopListening()
+    await Promise.allSettled(this.#pending)
+  }
+
+  /** Does work on the account with this id. @throws StoreError `unknown-account` */
+  #run<Value>(
+    accountId: string,
+    work: (account: AccountCopy, real: number) => WorkResult<Value>,
+    meant?: number,
+  ): Promise<Value> {
+    return this.#track(this.#runTracked(accountId, work, meant))
+  }
+
+  async #runTracked<Value>(
+    accountId: string,
+    work: (account: AccountCopy, real: number) => WorkResult<Value>,
+    meant: number | undefined,
+  ): Promise<Value> {
+    let incarnation = meant ?? this.#copies.withId(accountId) ?? (await this.#locate('id', accountId))
+    for (let lookup = 0; lookup < LOOKUPS && incarnation !== undefined; lookup++) {
+      const value = await this.#lanes.run(incarnation, work)
+      if (value !== GONE) return value
+      if (meant !== undefined) break
+      incarnation = await this.#locate('id', accountId)
+    }
+    throw unknownAccount(accountId)
+  }
+
+  /** The account with a key. Where the store was emptied, the request waits until it has the data of a start again. */
+  async #locateKey(keyHash: string): Promise<number | undefined> {
+    const found = await this.#locate('key', keyHash)
+    return found === undefined && (await this.#options.restored?.()) ? this.#locate('key', keyHash) : found
+  }
+
+  /** The account with an id or a key, as the store knows it. */
+  async #locate(by: 'id' | 'key', name: string): Promise<number | undefined> {
+    const command = by === 'id' ? [this.#key('ids'), writeId(name)] : [this.#key('keys'), name]
+    const found = await this.#send('HGET', ...command)
+    return found === null ? undefined : Number(found)
+  }
+
+  #send(...command: string[]): Promise<RedisReply> {
+    return this.#options.connection.send(command, { isRepeatable: true })
+  }
+
+  #key(name: string): string {
+    return `${this.#options.prefix}:${name}`
+  }
+
+  #keyOf(incarnation: number, part = ''): string {
+    return `${this.#options.prefix}:account:${incarnation}${part}`
+  }
+
+  /** Tracks work, so that `close` can wait for it. */
+  #track<Value>(work: Promise<Value>): Promise<Value> {
+    if (this.#isClosed) {
+      work.catch(() => {})
+      return Promise.reject(new StoreError('closed', 'The store is closed'))
+    }
+    const pending = work.finally(() => this.#pending.delete(pending))
+    this.#pending.add(pending)
+    return pending
+  }
+}
+
+/** A change by a user, without the counts of keys and fault rules that the account does not have any more. */
+function prune<Value>({ state: before, counters: known }: AccountCopy, change: Change<Value>): WorkResult<Value> {
+  const { state = before, counters = known } = change
+  if (state.id !== before.id) throw new Error(`The account "${before.id}" cannot become another one`)
+  refuseTooLarge(state, before)
+  const isOther = state.keys !== before.keys || state.faults !== before.faults
+  const isChange = state !== before || counters !== known
+  if (!isOther) return { ...change, isChange }
+  const kept = countersFor(counters, state)
+  const isSame = kept.quotas.size === counters.quotas.size && kept.tallies.size === counters.tallies.size
+  return { ...change, counters: isSame ? counters : kept, isChange }
+}
+
+function unknownAccount(accountId: string): StoreError {
+  return new StoreError('unknown-account', `There is no account "${accountId}"`)
+}
