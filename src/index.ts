@@ -1,5 +1,4 @@
 export { FixtureError } from './accounts/fixture.ts'
-export { FaultSetError } from './admin/fault-sets.ts'
 export type {
   AccountReport,
   ClockReport,
@@ -29,6 +28,7 @@ export type { Fixture, Scene, SceneCall } from './domain/fixture.ts'
 export type { ProfileName } from './domain/profile.ts'
 export type { ExplanationReport } from './explain/explanation.ts'
 export type { Corruption } from './faults/corruption/corruption.ts'
+export { FaultSetError } from './faults/fault-sets.ts'
 export type { AccountEvent, ConnectionFault, KnownFaultRule as FaultRule } from './faults/kinds.ts'
 export { type Clock, systemClock } from './ground/clock.ts'
 export type { MessageReport, ProblemReport, RequestReport } from './journal/description.ts'

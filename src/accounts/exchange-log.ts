@@ -10,8 +10,10 @@ import { type Explain, type Judged, type ObservedViolation, type Reckoning, Verd
 export interface AccountHistory {
   /** See `Account`. */
   readonly incarnation: number
-  /** Whether the account is deleted. After that, nothing is recorded under its id. */
+  /** Whether the account is deleted or reset. After that, nothing is recorded under its id from this history. */
   ended: boolean
+  /** Aborted by a reset, which ends the requests that wait. */
+  readonly reset: AbortController
   /** Absent before the first request. */
   coverage: Coverage | undefined
 }
@@ -50,7 +52,10 @@ export interface ExchangeLog<Explanation> {
   historyOf(accountId: string, incarnation: number): AccountHistory
   /** Clears the journal of an account. */
   clearRequests(accountId: string): Awaitable<void>
-  /** Clears the journal and the coverage of an account. */
+  /**
+   * Clears the journal and the coverage of an account. Requests to it that are still in progress are recorded without an
+   * account.
+   */
   reset(accountId: string): Awaitable<void>
   /** Records that the account is deleted. Requests to it that are still in progress are recorded without an account. */
   end(accountId: string): Awaitable<void>
@@ -86,7 +91,7 @@ export class LocalExchangeLog<Explanation> implements ExchangeLog<Explanation> {
     const { history } = circumstances
     const { status } = entry
     if (history?.ended === true) {
-      // A later account with this id must not have this request in its journal.
+      // Neither a later account with this id nor the account after its reset has this request in its journal.
       const orphan = { account: undefined, key: undefined, moment: undefined, [PAST]: undefined }
       return this.journal.record({ ...entry, ...orphan })
     }
@@ -140,7 +145,7 @@ export class LocalExchangeLog<Explanation> implements ExchangeLog<Explanation> {
   }
 
   #begin(accountId: string | undefined, incarnation: number): AccountHistory {
-    const history: AccountHistory = { incarnation, ended: false, coverage: undefined }
+    const history: AccountHistory = { incarnation, ended: false, reset: new AbortController(), coverage: undefined }
     this.#histories.set(accountId, history)
     return history
   }
@@ -150,20 +155,23 @@ export class LocalExchangeLog<Explanation> implements ExchangeLog<Explanation> {
   }
 
   reset(accountId: string): void {
+    this.#finish(accountId)?.reset.abort()
+  }
+
+  #finish(accountId: string): AccountHistory | undefined {
     const history = this.#histories.get(accountId)
     if (history?.coverage !== undefined) {
       this.#formerCoverage ??= new Coverage(this.#contract)
       this.#formerCoverage.add(history.coverage)
-      history.coverage = undefined
     }
+    if (history !== undefined) history.ended = true
+    this.#histories.delete(accountId)
     this.journal.clear(accountId)
+    return history
   }
 
   end(accountId: string): void {
-    const history = this.#histories.get(accountId)
-    if (history !== undefined) history.ended = true
-    this.reset(accountId)
-    this.#histories.delete(accountId)
+    this.#finish(accountId)
     for (const listener of this.#listeners) listener(accountId)
   }
 

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import { FIXTURE_NAMES } from '../accounts/fixture.ts'
 import { type Api, codesOf } from '../contract/api.ts'
+import { FAULT_KINDS, type FaultKind } from '../faults/kinds.ts'
 import { valueAt } from '../ground/json.ts'
 import { readPackageFile } from '../ground/package-files.ts'
 import { SEARCHED_WORDS } from '../journal/search.ts'
 import type { Control } from './control.ts'
 import { readLimits } from './document.ts'
-import { describeFaults, type FaultFacts } from './fault-facts.ts'
 import { PAGE_VIEWS, type PageView } from './paths.ts'
 
 /** The build creates it from src/dashboard. */
@@ -48,6 +48,25 @@ export interface PageFacts {
   /** The operations of the control plane that the page offers; null for all. */
   offers: readonly string[] | null
 }
+
+/** The text of the page about fault rules, from the document of the control plane. */
+interface FaultFacts {
+  /** The kinds of faults. `respond` counts as two: an error of the service, and any other response. */
+  kinds: readonly KindFacts[]
+  /** Field of a rule → its meaning. */
+  fields: Readonly<Record<string, string>>
+  phases: Readonly<Record<'before' | 'after', string>>
+}
+
+export interface KindFacts extends Pick<FaultKind, 'field' | 'phase'> {
+  name: string
+  says: string
+}
+
+/** The fields of a rule that the page explains by themselves. */
+const RULE_FIELDS = ['skip', 'times', 'probability', 'delay_ms', 'jitter_ms']
+/** The document explains these two ways to respond. */
+const WAYS_TO_RESPOND = ['error', 'status']
 
 /**
  * The dashboard: one page that is a client of the control plane. It reads the service from its contract.
@@ -108,6 +127,34 @@ function describeFacts({ contract, observed }: Control['deps'], api: Api): PageF
     },
     calls: Object.fromEntries(api.operations.map(({ id, method, path }) => [id, [method, path]])),
     offers: observed === undefined ? null : [...observed.offers],
+  }
+}
+
+export function describeFaults({ document }: Api): FaultFacts {
+  const textAt = (place: string) => {
+    const text = valueAt(document.resolved, `/components/schemas/FaultRule/properties/${place}`)
+    if (typeof text !== 'string') throw new Error(`The document of the control plane does not explain ${place}.`)
+    return text
+  }
+  const kinds = Object.entries(FAULT_KINDS).flatMap(([name, { field, phase }]): KindFacts[] => {
+    if (field === 'respond') {
+      return WAYS_TO_RESPOND.map((way) => {
+        return { name: way, field, phase, says: textAt(`respond/properties/${way}/description`) }
+      })
+    }
+    return [
+      {
+        name,
+        field,
+        phase,
+        says: textAt(field === 'delay_ms' ? 'delay_ms/description' : `${field}/$defs/${name}/description`),
+      },
+    ]
+  })
+  return {
+    kinds,
+    fields: Object.fromEntries(RULE_FIELDS.map((name) => [name, textAt(`${name}/description`)])),
+    phases: { before: textAt('phase/$defs/before/description'), after: textAt('phase/$defs/after/description') },
   }
 }
 

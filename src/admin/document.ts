@@ -1,9 +1,11 @@
 import type { Api } from '../contract/api.ts'
 import { compileApi } from '../contract/api-compiler.ts'
+import type { Contract } from '../contract/contract.ts'
 import { readDocument, resolveDocument } from '../contract/document.ts'
 import { compilerFor as usualCompiler } from '../contract/schema-compiler.ts'
 import { isInstant, parseDuration } from '../domain/iso-8601.ts'
 import { kebab } from '../domain/settings.ts'
+import { createRuleCheck, type RuleCheck } from '../faults/rule-check.ts'
 import { valueAt } from '../ground/json.ts'
 import { ADMIN_CODES } from './codes.ts'
 
@@ -63,4 +65,10 @@ export function readLimits({ document }: Api): ControlLimits {
     return value
   }
   return Object.fromEntries(LIMITS.map((name) => [name, read(name)])) as ControlLimits
+}
+
+/** The check of fault rules in files, by the schema and the limits of this document. */
+export async function loadRuleCheck(contract: Contract): Promise<RuleCheck> {
+  const controlApi = await loadControlApi()
+  return createRuleCheck(contract, controlApi, readLimits(controlApi))
 }

@@ -1,10 +1,10 @@
-import { accept } from '../domain/errors.ts'
+import { accept, refuse } from '../domain/errors.ts'
 import { type Fault, type FaultRule, faultId, isExpired, NO_TALLY } from '../domain/faults.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
+import { type FaultSet, readyMadeSets } from '../faults/fault-sets.ts'
 import { type KnownFaultRule, phaseOf } from '../faults/kinds.ts'
+import { findRuleProblem } from '../faults/rule-check.ts'
 import type { AdminCode } from './codes.ts'
-import { checkFaultRule } from './fault-rule-check.ts'
-import { type FaultSet, readyMadeSets } from './fault-sets.ts'
 import {
   type AccountCall,
   type AccountHandler,
@@ -50,8 +50,8 @@ function sizeOfFault({ rule }: Fault): number {
 }
 
 export const addFault: AccountHandler<{ fault: FaultReport }, FaultRule> = async (call) => {
-  const refusal = checkFaultRule(call.body, call.contract, call.limits.answerLimit)
-  if (refusal) return refusal
+  const problem = findRuleProblem(call.body, call.contract, call.limits)
+  if (problem) return refuse(problem)
   // This is a copy, because a caller in the same process may change its own object later.
   const rule = JSON.parse(JSON.stringify(call.body)) as FaultRule
   const added = await addRules(call, [{ rule }])

@@ -2,7 +2,7 @@ import { FixtureError, TooManyKeysError } from '../accounts/fixture.ts'
 import type { Worlds } from '../accounts/worlds.ts'
 import type { Catalogue } from '../contract/catalogue.ts'
 import { type Problem, type Problems, type Refusal, refuse } from '../domain/errors.ts'
-import { nearestName } from '../ground/edit-distance.ts'
+import { explainUnknown, nearestName } from '../ground/edit-distance.ts'
 import { printable } from '../ground/show.ts'
 import { errorEnvelope } from '../http/envelope.ts'
 import { StoreError } from '../store/store-error.ts'
@@ -24,12 +24,8 @@ export function unknownAccount(worlds: Pick<Worlds, 'opensFor'>, id: string): Ad
 
 /** The refusal of a value that is not among the existing `names`. */
 export function unknownName(field: string, value: unknown, names: readonly string[]): AdminRefusal {
-  if (names.length === 0) return invalid(field, value, 'no-choice')
-  const nearest = typeof value === 'string' ? nearestName(value, names) : undefined
-  const allowed = names.join(', ')
-  return nearest === undefined
-    ? invalid(field, value, 'choice', { allowed })
-    : invalid(field, value, 'misspelt', { allowed, nearest })
+  const { reason, about } = explainUnknown(value, names)
+  return invalid(field, value, reason, about)
 }
 
 /** The refusal of a value that the schema permits but the situation does not. `reason` selects the message. */

@@ -1,5 +1,4 @@
-import { loadControlApi, readLimits } from '../admin/document.ts'
-import { createRuleCheck } from '../admin/fault-set-check.ts'
+import { loadRuleCheck } from '../admin/document.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import { readText } from '../evidence/evidence-input.ts'
@@ -23,14 +22,13 @@ export interface Replay {
  */
 export async function readReplay(given: string, contract: Contract): Promise<Replay> {
   const { items: rules, pointer, source, window } = await readPlanContent(given, 'fault rules')
-  const { faultsPerAccount } = readLimits(await loadControlApi())
+  const { limits, findProblem } = await loadRuleCheck(contract)
   if (rules.length === 0) throw new UsageError(`${source}: The plan has no fault rule.`)
-  if (rules.length > faultsPerAccount) {
-    throw new UsageError(`${source}: There are ${rules.length} rules; a plan has at most ${faultsPerAccount}.`)
+  if (rules.length > limits.faultsPerAccount) {
+    throw new UsageError(`${source}: There are ${rules.length} rules; a plan has at most ${limits.faultsPerAccount}.`)
   }
-  const check = await createRuleCheck(contract)
   for (const [index, rule] of rules.entries()) {
-    const problem = check(rule as FaultRule, `${pointer}/${index}`)
+    const problem = findProblem(rule as FaultRule, `${pointer}/${index}`)
     if (problem !== undefined) throw new UsageError(`${source}#${problem.pointer}: ${problem.message}`)
   }
   return { plan: rules as FaultRule[], ...(typeof window === 'number' && window > 0 && { window }) }

@@ -2,8 +2,7 @@
 import type { Operations } from '../admin/handlers.ts'
 import type { OverviewReport } from '../admin/reports.ts'
 
-export type { PageFacts } from '../admin/dashboard.ts'
-export type { KindFacts } from '../admin/fault-facts.ts'
+export type { KindFacts, PageFacts } from '../admin/dashboard.ts'
 export type { PageView } from '../admin/paths.ts'
 export type {
   AccountReport as Account,

@@ -39,7 +39,7 @@ export function arrivalOf(request: DirectRequest): Arrival {
     get isAbandoned() {
       return leaving?.aborted ?? false
     },
-    wait: (milliseconds, stopping) => waitUntil(milliseconds, stopping, ...(leaving === undefined ? [] : [leaving])),
+    wait: (milliseconds, ...endings) => waitUntil(milliseconds, leaving, ...endings),
   }
 }
 

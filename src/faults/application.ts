@@ -49,16 +49,20 @@ export function applyInjection(
   const milliseconds = (rule.delay_ms ?? takes ?? 0) + Math.round((rule.jitter_ms ?? 0) * draw())
   const act = () => applyKind({ injection, target, genuine, milliseconds, draw }, deps)
   if (milliseconds === 0 || takes !== undefined) return act()
-  const { request } = target
+  const { request, reset } = target
   const delayed = `The answer was held back for ${milliseconds} ms.`
-  return request.wait(milliseconds, deps.stopping).then(() => {
+  return request.wait(milliseconds, deps.stopping, reset).then(() => {
     if (request.isAbandoned) return { ...unchanged(target), effect: delayed, clientLeft: true }
+    // It would change the new beginning, and an answer from before means nothing any more.
+    if (reset?.aborted) return { ...unchanged(target), effect: RESET, lost: 'close' }
     return whenReady(act(), (applied) => ({
       ...applied,
       effect: applied.effect === undefined ? delayed : `${delayed} ${applied.effect}`,
     }))
   })
 }
+
+const RESET = 'The account was reset while the answer was held back, so none was sent.'
 
 interface FaultApplication {
   injection: Injection

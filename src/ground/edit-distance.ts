@@ -42,6 +42,19 @@ export function nearestName(text: string, names: Iterable<string>): string | und
   return nearest
 }
 
+/** Why a value is none of the existing names, with the nearest one or all: the reason and the data of a message. */
+export function explainUnknown(
+  value: unknown,
+  names: readonly string[],
+): { reason: 'no-choice' | 'choice' | 'misspelt'; about: Readonly<Record<string, string>> } {
+  if (names.length === 0) return { reason: 'no-choice', about: {} }
+  const nearest = typeof value === 'string' ? nearestName(value, names) : undefined
+  const allowed = names.join(', ')
+  return nearest === undefined
+    ? { reason: 'choice', about: { allowed } }
+    : { reason: 'misspelt', about: { allowed, nearest } }
+}
+
 /** The letters and digits of a name in lower case: the same for `addDomains`, `add-domains` and `add_domains`. */
 export function letters(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, '')

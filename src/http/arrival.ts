@@ -17,10 +17,10 @@ export interface Arrival {
   /** Whether the client has stopped waiting for an answer. */
   readonly isAbandoned: boolean
   /**
-   * Waits the given milliseconds, or without limit, but only until the client leaves or `stopping` is aborted, as it is
-   * when the server stops.
+   * Waits the given milliseconds, or without limit, but only until the client leaves or one of the signals is aborted,
+   * such as when the server stops.
    */
-  wait(milliseconds: number | undefined, stopping: AbortSignal): Promise<void>
+  wait(milliseconds: number | undefined, ...endings: readonly (AbortSignal | undefined)[]): Promise<void>
 }
 
 /** The source of a body. */

@@ -173,8 +173,15 @@ function readable(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(readable)
   if (!isObject(schema)) return schema
   const kept = Object.entries(schema).filter(([key]) => !key.startsWith('x-') && !CHECKED_THERE.has(key))
-  return mapValues(Object.fromEntries(kept), (each) => (typeof each === 'string' ? unfold(each) : readable(each)))
+  const words = mapValues(Object.fromEntries(kept), (each) =>
+    typeof each === 'string' ? unfold(each) : readable(each),
+  )
+  // What the values mean.
+  const values = schema['$defs']
+  if (!isObject(values)) return words
+  const explained = Object.entries(values).map(([value, means]) => `\`${value}\`: ${valueAt(means, '/description')}`)
+  return { ...words, description: [words['description'], ...explained].join(' ') }
 }
 
 /** What the control plane refuses with a sentence, and what is long to read. */
-const CHECKED_THERE: ReadonlySet<string> = new Set(['not', 'propertyNames', 'writeOnly'])
+const CHECKED_THERE: ReadonlySet<string> = new Set(['not', 'propertyNames', 'writeOnly', '$defs'])

@@ -46,7 +46,15 @@ export function createInterference(sources: InjectionSources, deps: ApplicationD
 
 function targetOf({ routed, operation, principal, history, allowance }: Admitted): InjectionTarget {
   const { request, query } = routed
-  return { request, operation, query, principal, incarnation: history?.incarnation, allowance }
+  return {
+    request,
+    operation,
+    query,
+    principal,
+    incarnation: history?.incarnation,
+    reset: history?.reset.signal,
+    allowance,
+  }
 }
 
 function injected(outcome: Outcome, injection: Injection, applied: Applied): Outcome {

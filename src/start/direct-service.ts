@@ -15,7 +15,7 @@ export type DirectServiceDeps = Pick<PipelineDeps, 'contract' | 'store' | 'clock
 /** A service that is only called directly, and that keeps nothing of its exchanges. */
 export function openDirectService({ observe, ...deps }: DirectServiceDeps): Service {
   const journal = new Journal({ entries: 0 })
-  const history = { incarnation: 1, ended: false, coverage: undefined }
+  const history = { incarnation: 1, ended: false, reset: new AbortController(), coverage: undefined }
   function take(entry: NewEntry, circumstances: Circumstances): NewEntry {
     observe?.(entry, circumstances)
     return entry

@@ -4,13 +4,12 @@ import type { Contract } from '../contract/contract.ts'
 import type { AccountOrigin } from '../domain/account.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import { isInstant } from '../domain/iso-8601.ts'
+import type { RuleCheck } from '../faults/rule-check.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
 import type { Clock } from '../ground/clock.ts'
 import { isDeeperThan } from '../ground/nesting.ts'
 import { show } from '../ground/show.ts'
 import type { AccountRecord } from '../store/record.ts'
-
-type RuleCheck = Awaited<ReturnType<typeof import('../admin/fault-set-check.ts')['createRuleCheck']>>
 
 /** No fixture nests its values deeper, because the schema does not allow it. */
 const FIXTURE_DEPTH = 20
@@ -46,10 +45,10 @@ export function createKeptCheck(
 
   async function findRuleProblem(faults: readonly { rule: FaultRule }[], place: string): Promise<string | undefined> {
     if (faults.length === 0) return undefined
-    ruleCheck ??= import('../admin/fault-set-check.ts').then(({ createRuleCheck }) => createRuleCheck(contract))
-    const checkRule = await ruleCheck
+    ruleCheck ??= import('../admin/document.ts').then(({ loadRuleCheck }) => loadRuleCheck(contract))
+    const { findProblem } = await ruleCheck
     for (const [index, { rule }] of faults.entries()) {
-      const problem = checkRule(rule, `${place}/${index}/rule`)
+      const problem = findProblem(rule, `${place}/${index}/rule`)
       if (problem !== undefined) return `${problem.pointer} is refused: ${problem.message}`
     }
     return undefined

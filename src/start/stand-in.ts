@@ -5,7 +5,6 @@ import { secretsOf } from '../accounts/fixture-keys.ts'
 import { Worlds } from '../accounts/worlds.ts'
 import type { Control } from '../admin/control.ts'
 import { createControlLoader } from '../admin/control-loader.ts'
-import { type FaultSet, loadFaultSets } from '../admin/fault-sets.ts'
 import type { OperationBehaviour, ServiceContract } from '../behaviour/operation.ts'
 import { bindBehaviours } from '../behaviour/service-contract.ts'
 import { type Contract, loadContract } from '../contract/contract.ts'
@@ -14,6 +13,7 @@ import type { ServerUrls } from '../coverage/curl.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
+import { type FaultSet, loadFaultSets } from '../faults/fault-sets.ts'
 import { readHeapLimit } from '../ground/machine.ts'
 import { findPublicKey, nameInstance } from '../ground/secrets.ts'
 import { createHostCheck, type HostCheck, isLoopback } from '../http/hosts.ts'
@@ -223,7 +223,7 @@ async function provideAccounts(
 
 async function readFaultSets(sources: readonly string[], contract: Contract): Promise<FaultSet[]> {
   if (sources.length === 0) return []
-  const { createSetCheck } = await import('../admin/fault-set-check.ts')
-  const check = await createSetCheck(contract)
+  const { loadRuleCheck } = await import('../admin/document.ts')
+  const check = await loadRuleCheck(contract)
   return (await Promise.all(sources.map((source) => loadFaultSets(source, check)))).flat()
 }

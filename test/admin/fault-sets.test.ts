@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { readLimits } from '../../src/admin/document.ts'
-import { FaultSetError, readyMadeSets } from '../../src/admin/fault-sets.ts'
 import type { FaultSetReport } from '../../src/admin/reports.ts'
+import { FaultSetError, readyMadeSets } from '../../src/faults/fault-sets.ts'
 import { startUnderstudy } from '../../src/start/server.ts'
 import { addFault, askControl, controlApi, faultsOf } from '../support/control-plane.ts'
 import { startService } from '../support/service.ts'
@@ -48,6 +48,11 @@ describe('The option faults', () => {
     ],
     ['is no JSON', '{"one":', /^PATH: This is not valid JSON: .+\.$/],
     ['has a set without rules', { one: {} }, /^PATH#\/one(\/rules)?: The value .+\.$/],
+    [
+      'has a misspelt field in a rule',
+      { one: { rules: [{ delay_ms: 1 }, { delay_ms: 1, skipp: 2 }] } },
+      /^PATH#\/one\/rules\/1\/skipp: .*\bskipp\b.+\.$/,
+    ],
     [
       'has a rule that could never act',
       { one: { rules: [{ match: { operation: 'listDmarc' }, respond: { error: 'not_found' } }] } },

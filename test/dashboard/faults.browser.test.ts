@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
+import { describeFaults } from '../../src/admin/dashboard.ts'
 import { loadControlApi } from '../../src/admin/document.ts'
-import { describeFaults } from '../../src/admin/fault-facts.ts'
 import { shareService } from './dashboard-page.ts'
 import { answer, lookAgain, press, see, viewOf, warns } from './user.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import type { FaultRule } from '../../src/domain/faults.ts'
 import { stateOf } from '../support/account.ts'
-import { addFault, faultsOf, journalOf } from '../support/control-plane.ts'
+import { addFault, askControl, faultsOf, journalOf } from '../support/control-plane.ts'
 import { it } from '../support/example-service.ts'
 import { holdTime } from '../support/held-time.ts'
 import { startService, type TestService } from '../support/service.ts'
@@ -184,6 +184,35 @@ describe('A delay', () => {
     await recorded(empty, 1)
     expect((await journalOf(empty))[0]).toMatchObject({ status: null, injected: true })
     expect((await empty.get('/domains')).body.data.domains).toEqual(domains)
+  })
+})
+
+describe('A reset of the account', () => {
+  it.for(['before', 'after'] as const)(
+    'ends the answer that is held back in the phase `%s`, and leaves no trace of it',
+    async (phase, { empty }) => {
+      await addFault(empty, { phase, delay_ms: 600_000 })
+      const observer = await observe(empty)
+      observer.socket.write(adding('former.example'))
+      await acted(empty, 1)
+      if (phase === 'after') await monitored(empty, 'former.example')
+      expect((await askControl(empty, 'POST', '/accounts/default/reset')).status).toBe(200)
+      expect(await observer.ended).toBe('FIN')
+      expect(observer.bytes).toBe('')
+      expect(await journalOf(empty)).toEqual([])
+      expect((await empty.get('/domains')).body.data.domains).toEqual([])
+    },
+  )
+
+  it('leaves the answers of other accounts held back', async ({ empty }) => {
+    await askControl(empty, 'POST', '/accounts', { id: 'other', fixture: 'empty' })
+    await addFault(empty, { delay_ms: 600_000 })
+    const slow = empty.get('/domains')
+    await acted(empty, 1)
+    await askControl(empty, 'POST', '/accounts/other/reset')
+    expect(await journalOf(empty)).toEqual([])
+    await empty.stop()
+    expect((await slow).status).toBe(200)
   })
 })
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { DATE, exchangeOf } from '../exchanges/made-exchange.ts'
 import { add, change, create, group, groups, judgeAfter, list, refused, remove, type Step } from './judged.ts'
 
 /** What these exchanges show of choices that show in what is accepted: by assumption, the numbers that are possible. */
@@ -40,6 +41,17 @@ describe('what is accepted shows a choice', () => {
   ])('%s', async (_, steps, shown) => {
     expect(await shownBy(steps)).toEqual(shown)
   })
+})
+
+it('is found the first time that an operation shows it, and counted each time', async () => {
+  const { judge } = await judgeAfter([])
+  const steps = [list(A), list(A), add([A], [], 0), add([A], [], 0), add([A], [], 0)]
+  const found = steps.map((step, index) => {
+    const findings = judge.take(exchangeOf({ at: DATE + index * 1000, lasts: 10, ...step }))
+    return findings.filter(({ assumption }) => assumption === 'already-monitored').length
+  })
+  expect(found).toEqual([0, 0, 1, 0, 0])
+  expect(judge.conclude().counts['decides-assumption/addDomains/200/already-monitored/1']).toBe(3)
 })
 
 describe('a refusal shows a choice', () => {

@@ -174,6 +174,15 @@ describe('the figures of a service', () => {
       'begin again because another client adds the domain again',
       ...[5, 0, 7, 0, 9, 0].map((count, index): Read => [9 + index, count]),
     ],
+    [
+      'change while other domains come and go',
+      ...[
+        { a: 1, b: 1 },
+        { a: 2, c: 1 },
+        { a: 3, b: 1 },
+        { a: 4, c: 1 },
+      ].map((each, index): Read => [9 + index, each]),
+    ],
     ['are read while the clock is set back', [9, 1], [10, 2], [8, 3], [9, 4]],
   ])('may %s', (_, ...reads) => {
     expect(read(reads)).toEqual([])

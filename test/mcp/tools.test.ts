@@ -42,6 +42,10 @@ describe('the tools', () => {
     expect(named['list_requests'].inputSchema.properties).toMatchObject({
       ...{ status: { type: 'integer' }, violation: { type: 'boolean' }, search: { type: 'string' } },
     })
+    // What each value means is said, too.
+    expect(named['add_fault'].inputSchema.properties.connection.description).toContain(
+      'are lost with it. `reset`: The connection is reset (TCP RST) without a response. `hang`: The connection',
+    )
     expect(named['list_assumptions'].description).toMatch(/ overlays of the server .* are not known\.$/)
     for (const [name, hints] of Object.entries({
       create_account: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },

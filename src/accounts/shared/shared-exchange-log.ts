@@ -136,7 +136,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
   historyOf(accountId: string | undefined, incarnation: number): AccountHistory {
     const known = this.#histories.get(accountId)
     if (known?.incarnation === incarnation) return known
-    const history: AccountHistory = { incarnation, ended: false, coverage: undefined }
+    const history: AccountHistory = { incarnation, ended: false, reset: new AbortController(), coverage: undefined }
     this.#histories.set(accountId, history)
     return history
   }
@@ -224,6 +224,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     }
     if (event === 'verdict') this.#examples = 0
     else this.journal.clear(account)
+    if (event === 'reset') this.#histories.get(account)?.reset.abort()
     if (event === 'end' || event === 'reset') this.#histories.delete(account)
     if (event === 'end') void this.#tellEnded(account)
   }

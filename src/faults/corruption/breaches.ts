@@ -1,91 +1,120 @@
-import { isObject, type Json } from '../../ground/json.ts'
+import { isObject, type Json, mapValues, pointTo, readJson, valueAt } from '../../ground/json.ts'
 import { plural } from '../../ground/plural.ts'
 import type { Draw } from '../injection.ts'
-import { type CorruptionKind, omission, type PossibleChange, replacement, violates } from './corruption-kind.ts'
 import {
-  documentSpan,
-  entriesOf,
-  insertEntry,
-  removeEntry,
-  replaceSpan,
-  spanAt,
-  type TextSpan,
-  textOf,
-} from './json-text.ts'
-import { additions, unknownValues, wordNewValue } from './novelties.ts'
-import {
-  type BodyPlace,
-  type ParsedResponse,
+  type CorruptionKind,
+  type GenuineBody,
+  isContainer,
+  kindOfPlace,
+  type Place,
+  type PossibleChange,
   placesIn,
   pointerOf,
-  type Shape,
+  respell,
   shuffle,
-  spanOf,
-} from './parsed-response.ts'
+  violates,
+} from './body.ts'
+import { additions, newValues, omissions, wordNewValue } from './novelties.ts'
 
+/** Text that is not JSON, as faulty servers are known to send it. */
+export const malformedJson: CorruptionKind = {
+  candidates: malformations,
+  verify: (text) => readJson(text) === undefined,
+}
 /** A required field is missing. */
-export const missingField: CorruptionKind = { candidates: missingFields, verify: violates }
+export const missingField: CorruptionKind = { candidates: (body, draw) => omissions(body, draw), verify: violates }
 /** A value has another type. */
 export const wrongType: CorruptionKind = { candidates: wrongTypes, verify: violates }
 /** An object has a field that the contract forbids. */
-export const extraField: CorruptionKind = { candidates: extraFields, verify: violates }
+export const extraField: CorruptionKind = { candidates: additions, verify: violates }
 /** Each field whose values are listed has a value that its list does not have. */
 export const unknownEnum: CorruptionKind = { candidates: unknownEnums, verify: violates }
 /** The envelope that the contract promises is missing, or incomplete. */
 export const badEnvelope: CorruptionKind = { candidates: badEnvelopes, verify: violates }
 
-/** The fields of the envelope belong to `bad-envelope`. */
-function* missingFields(response: ParsedResponse, draw: Draw): Generator<PossibleChange> {
-  for (const place of placesIn(response.root, draw, requiresSomething)) {
-    const { step, parent } = place
-    if (typeof step !== 'string' || parent?.parent === undefined || !parent.shape.requires(step)) continue
-    yield omission(response, place, `${pointerOf(place)} was left out.`)
+const ERROR_PAGE =
+  '<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n</body>\r\n</html>\r\n'
+
+function malformations(body: GenuineBody, draw: Draw): PossibleChange[] {
+  const { text, value } = body
+  const places = [...placesIn({ value, steps: [] }, draw)]
+  const cut = 1 + Math.floor(draw() * (text.length - 1))
+  // Half of a surrogate pair cannot be written in UTF-8.
+  const kept = /[\ud800-\udbff]/.test(text.charAt(cut - 1)) ? cut - 1 : cut
+  const at = (matches: (value: unknown) => boolean, what: string, spell: (present: string) => string) => {
+    const place = places.find((each) => matches(each.value))
+    if (place === undefined) return []
+    return [{ change: `${pointerOf(place) || 'The answer'} ${what}`, write: () => respell(body, place, spell) }]
   }
+  const isFilled = (each: unknown) => isContainer(each) && Object.keys(each).length > 0
+  const ways: PossibleChange[] = [
+    { change: `The answer was cut off after ${kept} of ${text.length} characters.`, write: () => text.slice(0, kept) },
+    ...at(isFilled, 'got a trailing comma.', (present) => `${present.slice(0, -1)},${present.slice(-1)}`),
+    {
+      change: 'The strings of the answer were put in single quotes.',
+      write: () => text.replaceAll(/"((?:[^"\\]|\\.)*)"/g, "'$1'"),
+    },
+    { change: 'The answer became an error page in HTML.', write: () => ERROR_PAGE },
+    ...at(
+      (each) => typeof each === 'number',
+      'became NaN.',
+      () => 'NaN',
+    ),
+    ...at(
+      (each) => typeof each === 'string',
+      'got a line break that is not escaped.',
+      (present) => {
+        return `${present.slice(0, -1)}\n"`
+      },
+    ),
+    { change: 'The answer was sent twice.', write: () => `${text}\n${text}` },
+  ]
+  return shuffle(ways, draw)
 }
 
-function requiresSomething(shape: Shape): boolean {
-  return shape.declared.some((name) => shape.requires(name))
-}
-
-function* wrongTypes(response: ParsedResponse, draw: Draw): Generator<PossibleChange> {
-  for (const place of placesIn(response.root, draw)) {
+function* wrongTypes(body: GenuineBody, draw: Draw): Generator<PossibleChange> {
+  for (const place of placesIn({ value: body.value, steps: [] }, draw)) {
+    const pointer = pointerOf(place)
     // `success` and the whole body belong to `bad-envelope`.
-    if (place.parent === undefined || (place.parent.parent === undefined && place.step === 'success')) continue
-    for (const [type, write] of shuffle(otherTypes(place, response), draw)) {
-      yield replacement(response, place, write, `${pointerOf(place)} became ${type} instead of ${typeOf(place.value)}.`)
+    if (pointer === '' || pointer === '/success') continue
+    for (const [type, spell] of shuffle(otherTypes(place.value), draw)) {
+      yield {
+        about: `${kindOfPlace(place)} ${type}`,
+        change: `${pointer} became ${type} instead of ${typeOf(place.value)}.`,
+        write: () => respell(body, place, spell),
+      }
     }
   }
 }
 
-type Rewriting = readonly [type: string, write: () => string]
+type Spelling = readonly [type: string, spell: (present: string) => string]
+
+const AS_NULL: Spelling = ['null', () => 'null']
+const QUOTED: Spelling = ['a string', (present) => `"${present}"`]
+const WRAPPED: Spelling = ['an array', (present) => `[${present}]`]
+const BLANK: Spelling = ['a string', () => '""']
+const NO_ITEMS: Spelling = ['an array', () => '[]']
 
 /** How other servers are known to write such a value. */
-function otherTypes(place: BodyPlace, response: ParsedResponse): readonly Rewriting[] {
-  const { value } = place
-  const present = () => textOf(response.text, spanOf(response, place))
-  const asNull: Rewriting = ['null', () => 'null']
-  const quoted: Rewriting = ['a string', () => `"${present()}"`]
-  const wrapped: Rewriting = ['an array', () => `[${present()}]`]
-  const blank: Rewriting = ['a string', () => '""']
-  if (value === null) return [blank, ['an array', () => '[]'], ['an object', () => '{}'], ['a number', () => '0']]
-  if (Array.isArray(value)) return [['an object', () => keyedByIndex(response, place)], asNull, blank]
+function otherTypes(value: unknown): readonly Spelling[] {
+  if (value === null) return [BLANK, NO_ITEMS, ['an object', () => '{}'], ['a number', () => '0']]
+  // The form in which PHP writes an array whose indexes have a gap.
+  if (Array.isArray(value)) return [['an object', () => JSON.stringify({ ...value })], AS_NULL, BLANK]
   switch (typeof value) {
     case 'number':
-      return [quoted, asNull, wrapped]
+      return [QUOTED, AS_NULL, WRAPPED]
     case 'boolean':
-      return [quoted, asNull, ['a number', () => (value ? '1' : '0')]]
+      return [QUOTED, AS_NULL, ['a number', () => (value ? '1' : '0')]]
     case 'string':
-      return [asNull, wrapped, ['an object', () => `{"value":${present()}}`], ['a number', () => String(value.length)]]
+      return [
+        AS_NULL,
+        WRAPPED,
+        ['an object', (present) => `{"value":${present}}`],
+        ['a number', () => `${value.length}`],
+      ]
     default:
-      return [wrapped, ['an array', () => '[]'], asNull, blank]
+      return [WRAPPED, NO_ITEMS, AS_NULL, BLANK]
   }
-}
-
-/** The form in which PHP writes an array whose indexes have a gap. */
-function keyedByIndex(response: ParsedResponse, place: BodyPlace): string {
-  const { text } = response
-  const items = [...entriesOf(text, spanOf(response, place))]
-  return `{${items.map((item, index) => `"${index}":${textOf(text, item)}`).join(',')}}`
 }
 
 function typeOf(value: unknown): string {
@@ -94,88 +123,92 @@ function typeOf(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
-function* extraFields(response: ParsedResponse, draw: Draw): Generator<PossibleChange> {
-  for (const place of placesIn(response.root, draw, isClosed)) {
-    if (isClosed(place.shape)) yield* additions(response, place, draw)
-  }
-}
-
-function isClosed(shape: Shape): boolean {
-  return shape.isClosed
-}
-
 /** All such fields at once, because a client may read only some of them. The first value is drawn. */
-function* unknownEnums(response: ParsedResponse, draw: Draw): Generator<PossibleChange> {
-  const { contract, text, root } = response
-  const { codes } = contract
+function unknownEnums({ value, contract }: GenuineBody, draw: Draw): PossibleChange[] {
   const drawn = Math.floor(draw() * LONG)
   const changes: string[] = []
-  const pieces: string[] = []
-  let end = 0
-  for (const { place, span } of spansIn(text, { place: root, span: documentSpan(text) }, codes.size === 0)) {
+  const known = new Map<string, readonly unknown[]>()
+  function listedAt(place: Place): readonly unknown[] {
+    const kind = kindOfPlace(place)
+    const listed = known.get(kind) ?? listedValues(contract.schema, place)
+    known.set(kind, listed)
     // The contract lists the codes of a response beside its schema.
-    const isCode = codes.size > 0 && place.step === 'code' && pointerOf(place) === '/error/code'
-    const known = isCode ? [...codes, ...(place.shape.values ?? [])] : place.shape.values
-    const values = known === undefined ? [] : unknownValues(place, known)
-    const value = values[(drawn + changes.length) % values.length]
-    if (value === undefined) continue
-    changes.push(wordNewValue(place, value))
-    pieces.push(text.slice(end, span.start), JSON.stringify(value))
-    end = span.end
+    return kind === 'error/code' ? [...listed, ...contract.codes] : listed
   }
-  const [first = '', ...others] = changes
-  if (first === '') return
+  function change(place: Place): unknown {
+    const { value: present, steps } = place
+    const inside = (inner: unknown, step: string | number) => change({ value: inner, steps: [...steps, step] })
+    if (Array.isArray(present)) return present.map(inside)
+    if (isObject(present)) return mapValues(present, inside)
+    const values = unknownValues(place, listedAt(place))
+    if (values.length === 0) return present
+    const fresh = values[(drawn + changes.length) % values.length]
+    changes.push(wordNewValue(place, fresh))
+    return fresh
+  }
+  const text = contract.write(change({ value, steps: [] }))
+  const [first, ...others] = changes
+  if (first === undefined) return []
   const rest = others.length === 0 ? '' : `, and ${plural(others.length, 'more field')} got new values, too`
-  yield { about: root.shape, make: () => ({ text: pieces.join('') + text.slice(end), change: `${first}${rest}.` }) }
+  return [{ change: `${first}${rest}.`, write: () => text }]
 }
 
 /** Longer than each list of new values. */
 const LONG = 1000
 
-interface SpannedPlace {
-  place: BodyPlace
-  span: TextSpan
-}
-
-/** All values that contain no other, in the order of the text. `onlyListed` leaves out parts in which no value is listed. */
-function* spansIn(text: string, { place, span }: SpannedPlace, onlyListed: boolean): Generator<SpannedPlace> {
-  const { value, shape } = place
-  if (typeof value !== 'object' || value === null) yield { place, span }
-  else if (!onlyListed || shape.leadsTo(listsValues)) {
-    let index = 0
-    for (const entry of entriesOf(text, span)) {
-      const step: string | number = entry.key === undefined ? index++ : JSON.parse(entry.key)
-      const child = typeof step === 'number' ? shape.items : shape.property(step)
-      const inner = { value: (value as Json)[step], shape: child, step, parent: place }
-      yield* spansIn(text, { place: inner, span: entry }, onlyListed)
-    }
+/** Values outside of the `known` ones: new values, and the present value in other spellings. */
+function unknownValues(place: Place, known: readonly unknown[]): unknown[] {
+  const { value } = place
+  if (known.length === 0) return []
+  if (typeof value === 'number') {
+    return [Math.max(value, ...known.filter((each) => typeof each === 'number')) + 1]
   }
+  if (typeof value !== 'string') return []
+  const values = new Set([...newValues(place), 'unknown', value.toUpperCase(), `${value}_v2`])
+  return [...values].filter((each) => !known.includes(each))
 }
 
-function listsValues(shape: Shape): boolean {
-  return shape.values !== undefined
+/**
+ * The values that the schema lists for a place. All alternatives (`oneOf`) count, so the result is a guess. The check of
+ * the contract confirms or refutes it.
+ */
+function listedValues(schema: unknown, { steps }: Place): unknown[] {
+  const schemas = steps.reduce<Json[]>(
+    (outer, step) =>
+      outer.flatMap(({ items, properties = {}, additionalProperties }) =>
+        withAlternatives(
+          typeof step === 'number' ? items : (valueAt(properties, pointTo('', step)) ?? additionalProperties),
+        ),
+      ),
+    withAlternatives(schema),
+  )
+  return schemas.flatMap((each) => (Array.isArray(each['enum']) ? each['enum'] : []))
 }
 
-function* badEnvelopes({ text, root }: ParsedResponse, draw: Draw): Generator<PossibleChange> {
-  if (!isObject(root.value)) return
-  const failed = root.value['success'] === false
+function withAlternatives(schema: unknown): Json[] {
+  if (!isObject(schema)) return []
+  const { allOf, anyOf, oneOf } = schema
+  return [schema, ...[allOf, anyOf, oneOf].flat().flatMap(withAlternatives)]
+}
+
+function badEnvelopes({ text, value, contract }: GenuineBody, draw: Draw): PossibleChange[] {
+  if (!isObject(value)) return []
+  const failed = value['success'] === false
   const [own, other] = failed ? ['error', 'data'] : ['data', 'error']
-  const envelope = documentSpan(text)
-  const success = spanAt(text, ['success'])
-  const otherValue = failed ? '{}' : '{"code":"unknown","message":"Unknown error."}'
+  const otherValue = failed ? {} : { code: 'unknown', message: 'Unknown error.' }
   const ways: readonly (readonly [change: string, write: () => string])[] = [
-    ['/success was left out.', () => removeEntry(text, envelope, 'success')],
-    [`/success became ${failed}.`, () => replaceSpan(text, success, `${failed}`)],
-    ['/success became a string.', () => replaceSpan(text, success, `"${!failed}"`)],
-    ['/success became a number.', () => replaceSpan(text, success, failed ? '0' : '1')],
-    [`/${own} was left out.`, () => removeEntry(text, envelope, own)],
-    [`/${other} was added and is null.`, () => insertEntry(text, envelope, 2, `"${other}":null`)],
-    [`/${other} was added.`, () => insertEntry(text, envelope, 2, `"${other}":${otherValue}`)],
-    [`The answer became what /${own} held.`, () => textOf(text, spanAt(text, [own]))],
+    ['/success was left out.', () => contract.write({ ...value, success: undefined })],
+    [`/success became ${failed}.`, () => contract.write({ ...value, success: failed })],
+    ['/success became a string.', () => contract.write({ ...value, success: `${!failed}` })],
+    ['/success became a number.', () => contract.write({ ...value, success: failed ? 0 : 1 })],
+    [`/${own} was left out.`, () => contract.write({ ...value, [own]: undefined })],
+    [`/${other} was added and is null.`, () => contract.write({ ...value, [other]: null })],
+    [`/${other} was added.`, () => contract.write({ ...value, [other]: otherValue })],
+    [`The answer became what /${own} held.`, () => JSON.stringify(value[own])],
     ['The answer was put in an array.', () => `[${text}]`],
     ['The answer became an empty object.', () => '{}'],
     ['The answer became an empty array.', () => '[]'],
     ['The answer became null.', () => 'null'],
   ]
-  for (const way of shuffle(ways, draw)) yield { about: way, make: () => ({ text: way[1](), change: way[0] }) }
+  return shuffle(ways, draw).map(([change, write]) => ({ change, write }))
 }

@@ -1,9 +1,18 @@
-import { fraction, scramble } from '../../ground/chance.ts'
+import { isObject, type Json } from '../../ground/json.ts'
 import type { Draw } from '../injection.ts'
-import { type CorruptionKind, omission, type PossibleChange, replacement, violates } from './corruption-kind.ts'
-import { documentSpan, entriesOf, respace, type Spacing, type TextSpan, textOf } from './json-text.ts'
-import { additions, hasNewValues, newValue, newValues } from './novelties.ts'
-import { type ParsedResponse, placesIn, pointerOf, type Shape, shuffle, spanOf } from './parsed-response.ts'
+import {
+  type CorruptionKind,
+  type GenuineBody,
+  kindOfPlace,
+  type PossibleChange,
+  placesIn,
+  pointerOf,
+  respell,
+  shuffle,
+  violates,
+  writeWith,
+} from './body.ts'
+import { additions, newValues, omissions, wordNewValue } from './novelties.ts'
 
 /** How often, as a share, changes that only this contract allows are tried before those for every JSON text. */
 const FREEDOM_FIRST = 3 / 4
@@ -13,125 +22,79 @@ const TRIALS = 3
 /** Another body that the contract also allows: it has the same meaning, or the contract permits the difference. */
 export const compatible: CorruptionKind = {
   candidates,
-  verify: (text, response) => text !== response.text && !violates(text, response),
+  verify: (text, body) => text !== body.text && !violates(text, body),
 }
 
-function* candidates(response: ParsedResponse, draw: Draw): Generator<PossibleChange> {
-  const freedoms = [newValuesOf, omissions, newPropertiesOf]
-  const spellings = [properties, items, spacing, escapes, numbers, plainNumbers]
-  const [shuffledFreedoms, shuffledSpellings] = [shuffle(freedoms, draw), shuffle(spellings, draw)]
-  const ways =
-    draw() < FREEDOM_FIRST ? [...shuffledFreedoms, ...shuffledSpellings] : [...shuffledSpellings, ...shuffledFreedoms]
-  for (const way of ways) yield* way(response, draw)
+function* candidates(body: GenuineBody, draw: Draw): Generator<PossibleChange> {
+  const freedoms = shuffle([newValuesOf, optionalFields, additions], draw)
+  const spellings = shuffle([properties, items, spacing, escapes, numbers, plainNumbers], draw)
+  const ways = draw() < FREEDOM_FIRST ? [...freedoms, ...spellings] : [...spellings, ...freedoms]
+  for (const way of ways) yield* way(body, draw)
 }
 
 /** New values for fields whose possible values the contract does not list. */
-function* newValuesOf(response: ParsedResponse, draw: Draw): Generator<PossibleChange> {
-  for (const place of placesIn(response.root, draw, isOpenList)) {
-    if (place.shape.values !== undefined) continue
-    for (const value of shuffle(newValues(place), draw)) yield newValue(response, place, value)
+function* newValuesOf(body: GenuineBody, draw: Draw): Generator<PossibleChange> {
+  for (const place of placesIn({ value: body.value, steps: [] }, draw)) {
+    for (const value of shuffle(newValues(place), draw)) {
+      const change = `${wordNewValue(place, value)}.`
+      yield { about: kindOfPlace(place), change, write: () => writeWith(body, place, value) }
+    }
   }
 }
 
-function isOpenList(shape: Shape): boolean {
-  return shape.declared.some((name) => hasNewValues(name) && shape.property(name).values === undefined)
-}
-
-function* omissions(response: ParsedResponse, draw: Draw): Generator<PossibleChange> {
-  for (const place of placesIn(response.root, draw, hasOptional)) {
-    const { step, parent } = place
-    if (typeof step !== 'string' || parent === undefined || !isOptional(parent.shape, step)) continue
-    yield omission(response, place, `${pointerOf(place)}, which is not required, was left out.`)
-  }
-}
-
-function hasOptional(shape: Shape): boolean {
-  return shape.declared.some((name) => isOptional(shape, name))
-}
-
-function isOptional(shape: Shape, name: string): boolean {
-  return shape.declared.includes(name) && !shape.requires(name)
-}
-
-function* newPropertiesOf(response: ParsedResponse, draw: Draw): Generator<PossibleChange> {
-  for (const place of placesIn(response.root, draw, isOpenObject)) {
-    if (isOpenObject(place.shape)) yield* additions(response, place, draw)
-  }
-}
-
-function isOpenObject(shape: Shape): boolean {
-  return shape.mayBe('object') && !shape.isClosed
+function optionalFields(body: GenuineBody, draw: Draw): Iterable<PossibleChange> {
+  return omissions(body, draw, ', which is not required,')
 }
 
 /** The order of another library: any two properties have the same order in all objects. */
-function* properties({ text }: ParsedResponse, draw: Draw): Generator<PossibleChange> {
-  const ranks = new Map<string, number>()
-  function rank({ key = '' }: { key?: string }): number {
-    const known = ranks.get(key) ?? draw()
-    ranks.set(key, known)
-    return known
-  }
-  function write(span: TextSpan): string {
-    const opening = text[span.start]
-    if (opening === '{') {
-      const ranked = [...entriesOf(text, span)].map((entry) => ({ entry, rank: rank(entry) }))
-      ranked.sort((one, other) => one.rank - other.rank)
-      return `{${ranked.map(({ entry }) => `${entry.key}:${write(entry)}`).join(',')}}`
-    }
-    if (opening === '[') return `[${[...entriesOf(text, span)].map(write).join(',')}]`
-    return textOf(text, span)
-  }
+function* properties({ value, contract }: GenuineBody, draw: Draw): Generator<PossibleChange> {
+  const change = 'The properties of the answer were written in another order.'
   for (let trial = 0; trial < TRIALS; trial++) {
-    ranks.clear()
-    const change = 'The properties of the answer were written in another order.'
-    yield { about: properties, make: () => ({ text: write(documentSpan(text)), change }) }
+    const ranks = new Map<string, number>()
+    yield { change, write: () => contract.write(reorder(value, ranks, draw)) }
   }
 }
 
-function* items(response: ParsedResponse, draw: Draw): Generator<PossibleChange> {
-  const { text, root } = response
-  for (const place of placesIn(root, draw, isArray)) {
-    if (!Array.isArray(place.value) || place.value.length < 2) continue
+function reorder(value: unknown, ranks: Map<string, number>, draw: Draw): unknown {
+  if (Array.isArray(value)) return value.map((item) => reorder(item, ranks, draw))
+  if (!isObject(value)) return value
+  for (const name of Object.keys(value)) if (!ranks.has(name)) ranks.set(name, draw())
+  const rank = (name: string) => ranks.get(name) ?? 0
+  const names = Object.keys(value).sort((one, other) => rank(one) - rank(other))
+  return Object.fromEntries(names.map((name) => [name, reorder((value as Json)[name], ranks, draw)]))
+}
+
+function* items(body: GenuineBody, draw: Draw): Generator<PossibleChange> {
+  for (const place of placesIn({ value: body.value, steps: [] }, draw)) {
+    const { value } = place
+    if (!Array.isArray(value) || value.length < 2) continue
     const change = `The items of ${pointerOf(place)} were put in another order.`
     for (let trial = 0; trial < TRIALS; trial++) {
-      const write = () => {
-        const present = [...entriesOf(text, spanOf(response, place))]
-        return `[${shuffle(present, chanceFrom(draw))
-          .map((item) => textOf(text, item))
-          .join(',')}]`
-      }
-      yield replacement(response, place, write, change)
+      yield { change, write: () => writeWith(body, place, shuffle(value, draw)) }
     }
   }
 }
 
-function isArray(shape: Shape): boolean {
-  return shape.mayBe('array')
+function spacing({ text, value }: GenuineBody, draw: Draw): PossibleChange[] {
+  const ended = 'The answer was ended with a line break.'
+  const written = (how: string, write: () => string) => ({ change: `The answer was written ${how}.`, write })
+  return shuffle(
+    [
+      written('with a line for each value', () => JSON.stringify(value, undefined, 2)),
+      // The strings of JSON have no line breaks.
+      written('with tabs and line breaks', () => JSON.stringify(value, undefined, '\t').replaceAll('\n', '\r\n')),
+      written('with spaces after commas and colons', () => text.replaceAll(STRING_OR_SEPARATOR, spaced)),
+      { change: ended, write: () => `${text}\n` },
+      { change: ended, write: () => `${text}\r\n` },
+    ],
+    draw,
+  )
 }
 
-/** Many numbers from one draw, because the number of draws may be limited. */
-function chanceFrom(draw: Draw): Draw {
-  let word = Math.floor(draw() * 4294967296)
-  return () => fraction(scramble(word++ >>> 0))
-}
+const STRING_OR_SEPARATOR = /"(?:[^"\\]|\\.)*"|[,:]/g
 
-const SPACINGS: readonly [how: string, spacing: Spacing][] = [
-  ['with a line for each value', { line: (depth) => `\n${'  '.repeat(depth)}`, comma: '', colon: ' ' }],
-  ['with tabs and line breaks', { line: (depth) => `\r\n${'\t'.repeat(depth)}`, comma: '', colon: ' ' }],
-  ['with spaces after commas and colons', { line: () => '', comma: ' ', colon: ' ' }],
-]
-
-function* spacing({ text }: ParsedResponse, draw: Draw): Generator<PossibleChange> {
-  const ended = (end: string) => ({ text: text + end, change: 'The answer was ended with a line break.' })
-  const ways = [
-    ...SPACINGS.map(([how, spaces]) => () => ({
-      text: respace(text, spaces),
-      change: `The answer was written ${how}.`,
-    })),
-    () => ended('\n'),
-    () => ended('\r\n'),
-  ]
-  for (const make of shuffle(ways, draw)) yield { about: make, make }
+function spaced(token: string): string {
+  return token.startsWith('"') ? token : `${token} `
 }
 
 /** Characters that some libraries escape without need. They occur only in strings. */
@@ -142,18 +105,16 @@ const ESCAPABLE: readonly [characters: string, pattern: RegExp, written: (charac
 ]
 
 /** RFC 8259 §7: any character of a string may be written as its code. */
-function* escapes(response: ParsedResponse, draw: Draw): Generator<PossibleChange> {
-  const { text, root } = response
+function* escapes(body: GenuineBody, draw: Draw): Generator<PossibleChange> {
   for (const [characters, pattern, written] of shuffle(ESCAPABLE, draw)) {
     const change = `All ${characters} of the answer were written as escapes.`
-    yield { about: pattern, make: () => ({ text: text.replaceAll(pattern, written), change }) }
+    yield { change, write: () => body.text.replaceAll(pattern, written) }
   }
-  for (const place of placesIn(root, draw)) {
+  for (const place of placesIn({ value: body.value, steps: [] }, draw)) {
     const { value } = place
     if (typeof value !== 'string' || value === '') continue
     const change = `The characters of ${pointerOf(place)} were written as their codes.`
-    const json = `"${[...Array(value.length).keys()].map((index) => escaped(value.charAt(index))).join('')}"`
-    yield replacement(response, place, () => json, change)
+    yield { change, write: () => respell(body, place, () => `"${value.replaceAll(/[\s\S]/g, escaped)}"`) }
   }
 }
 
@@ -161,29 +122,24 @@ function escaped(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-function* numbers(response: ParsedResponse, draw: Draw): Generator<PossibleChange> {
-  const { text, root } = response
-  for (const place of placesIn(root, draw, isNumber)) {
+function* numbers(body: GenuineBody, draw: Draw): Generator<PossibleChange> {
+  for (const place of placesIn({ value: body.value, steps: [] }, draw)) {
     const { value } = place
     if (typeof value !== 'number') continue
-    const present = textOf(text, spanOf(response, place))
-    const spellings = [`${value}`, value.toExponential(), value.toExponential().replace('e+', 'E')]
-    if (/^-?\d+$/.test(present)) spellings.push(`${present}.0`)
-    else if (/^-?\d+\.\d+$/.test(present)) spellings.push(`${present}0`)
-    for (const spelling of shuffle(spellings, draw)) {
-      if (spelling === present || Number(spelling) !== value) continue
-      const change = `${pointerOf(place)} was written as ${spelling} instead of ${present}.`
-      yield replacement(response, place, () => spelling, change)
+    const exponential = value.toExponential()
+    const decimal = Number.isInteger(value) ? `${value}.0` : `${value}0`
+    for (const spelling of shuffle([`${value}`, exponential, exponential.replace('e+', 'E'), decimal], draw)) {
+      if (Number(spelling) !== value) continue
+      yield {
+        change: `${pointerOf(place)} was written as ${spelling} instead of ${value}.`,
+        write: () => respell(body, place, () => spelling),
+      }
     }
   }
 }
 
-function isNumber(shape: Shape): boolean {
-  return shape.mayBe('number', 'integer')
-}
-
 /** Numbers as most libraries write them: without zeros at the end. */
-function* plainNumbers({ root }: ParsedResponse): Generator<PossibleChange> {
+function plainNumbers({ value }: GenuineBody): PossibleChange[] {
   const change = 'The numbers of the answer were written without zeros at their end.'
-  yield { about: plainNumbers, make: () => ({ text: JSON.stringify(root.value), change }) }
+  return [{ change, write: () => JSON.stringify(value) }]
 }

@@ -1,10 +1,8 @@
 import type { ResponseContract } from '../../contract/api.ts'
 import type { Draw } from '../injection.ts'
-import { badEnvelope, extraField, missingField, unknownEnum, wrongType } from './breaches.ts'
+import { type CorruptionKind, readBody } from './body.ts'
+import { badEnvelope, extraField, malformedJson, missingField, unknownEnum, wrongType } from './breaches.ts'
 import { compatible } from './compatible.ts'
-import type { CorruptionKind } from './corruption-kind.ts'
-import { malformedJson } from './malformed-json.ts'
-import { parseResponse } from './parsed-response.ts'
 
 export interface CorruptedBody {
   body: Buffer
@@ -25,28 +23,24 @@ const KINDS = {
 /** The values of the field `corrupt` of a rule. With `compatible`, a response still obeys the contract. */
 export type Corruption = keyof typeof KINDS
 
-/** How many candidates for one kind of place may fail before the rest of that kind is skipped. */
-const PATIENCE = 3
-
 /**
- * Changes the body of a genuine response in a way that the kind promises. The result was verified against the contract,
- * and the other parts keep their bytes. `undefined` if the body has nothing that can be changed so.
+ * Changes the body of a genuine response in a way that the kind promises. The result was verified against the contract.
+ * `undefined` if the body has nothing that can be changed so.
  */
 export function corruptBody(
   kind: Corruption,
-  body: Buffer,
+  genuine: Buffer,
   contract: ResponseContract,
   draw: Draw,
 ): CorruptedBody | undefined {
   const { candidates, verify }: CorruptionKind = KINDS[kind]
-  const response = parseResponse(body, contract)
-  const failures = new Map<unknown, number>()
-  for (const { about, make } of candidates(response, draw)) {
-    const failed = failures.get(about) ?? 0
-    if (failed === PATIENCE) continue
-    const { text, change } = make()
-    if (verify(text, response)) return { body: Buffer.from(text), change }
-    failures.set(about, failed + 1)
+  const body = readBody(genuine, contract)
+  const failed = new Set<string>()
+  for (const { about, change, write } of candidates(body, draw)) {
+    if (about !== undefined && failed.has(about)) continue
+    const text = write()
+    if (verify(text, body)) return { body: Buffer.from(text), change }
+    if (about !== undefined) failed.add(about)
   }
   return undefined
 }

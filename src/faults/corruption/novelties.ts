@@ -1,8 +1,15 @@
 import { isObject, pointTo } from '../../ground/json.ts'
 import type { Draw } from '../injection.ts'
-import { type PossibleChange, replacement } from './corruption-kind.ts'
-import { insertEntry } from './json-text.ts'
-import { type BodyPlace, type ParsedResponse, pointerOf, shuffle, spanOf } from './parsed-response.ts'
+import {
+  type GenuineBody,
+  kindOfPlace,
+  type Place,
+  type PossibleChange,
+  placesIn,
+  pointerOf,
+  shuffle,
+  writeWith,
+} from './body.ts'
 
 /** Values that a later version of the service could have, by field. They are invented, so no contract contains them. */
 const VALUES: ReadonlyMap<unknown, readonly string[]> = new Map([
@@ -13,58 +20,52 @@ const VALUES: ReadonlyMap<unknown, readonly string[]> = new Map([
   ['code', ['maintenance', 'account_suspended', 'try_again_later']],
 ])
 
-/** Properties that a later version could have, with their values as JSON. */
-const PROPERTIES: readonly (readonly [name: string, json: string])[] = [
-  ['created_at', '"2026-01-15T09:00:00Z"'],
-  ['status', '"active"'],
-  ['tags', '[]'],
-  ['owner', 'null'],
-  ['version', '2'],
-  ['links', '{"self":"/"}'],
-]
+/** Properties that a later version could have. */
+const PROPERTIES: Readonly<Record<string, unknown>> = {
+  created_at: '2026-01-15T09:00:00Z',
+  status: 'active',
+  tags: [],
+  owner: null,
+  version: 2,
+  links: { self: '/' },
+}
 
 /** New values for a field by its name; none for a field that may hold any text. */
-export function newValues({ step, value }: BodyPlace): readonly string[] {
-  return typeof value === 'string' ? (VALUES.get(step) ?? []) : []
+export function newValues({ steps, value }: Place): readonly string[] {
+  return typeof value === 'string' ? (VALUES.get(steps.at(-1)) ?? []) : []
 }
 
-export function hasNewValues(field: string): boolean {
-  return VALUES.has(field)
-}
-
-/** Values outside of the `known` ones: new values, and the present value in other spellings. */
-export function unknownValues(place: BodyPlace, known: readonly unknown[]): unknown[] {
-  const { value } = place
-  if (typeof value === 'number') {
-    return [Math.max(value, ...known.filter((each) => typeof each === 'number')) + 1]
-  }
-  if (typeof value !== 'string') return []
-  const values = new Set([...newValues(place), 'unknown', value.toUpperCase(), `${value}_v2`])
-  return [...values].filter((each) => !known.includes(each))
-}
-
-/** Replaces the value at a place by a new value. */
-export function newValue(response: ParsedResponse, place: BodyPlace, value: unknown): PossibleChange {
-  return replacement(response, place, () => JSON.stringify(value), `${wordNewValue(place, value)}.`)
-}
-
-export function wordNewValue(place: BodyPlace, value: unknown): string {
+export function wordNewValue(place: Place, value: unknown): string {
   return `${pointerOf(place)} became the new value ${JSON.stringify(value)} instead of ${JSON.stringify(place.value)}`
 }
 
-/** Adds properties that the object at a place does not have yet; none if the place has no object. */
-export function* additions(response: ParsedResponse, place: BodyPlace, draw: Draw): Generator<PossibleChange> {
-  const { value } = place
-  if (!isObject(value)) return
-  for (const [name, json] of shuffle(PROPERTIES, draw)) {
-    if (Object.hasOwn(value, name)) continue
-    const index = Math.floor(draw() * (Object.keys(value).length + 1))
-    yield {
-      about: place.shape,
-      make: () => ({
-        text: insertEntry(response.text, spanOf(response, place), index, `"${name}":${json}`),
+/** Adds a property to an object that does not have it yet. */
+export function* additions(body: GenuineBody, draw: Draw): Generator<PossibleChange> {
+  for (const place of placesIn({ value: body.value, steps: [] }, draw)) {
+    const { value } = place
+    if (!isObject(value)) continue
+    for (const name of shuffle(Object.keys(PROPERTIES), draw)) {
+      if (Object.hasOwn(value, name)) continue
+      const entries = Object.entries(value)
+      const index = Math.floor(draw() * (entries.length + 1))
+      yield {
+        about: kindOfPlace(place),
         change: `${pointTo(pointerOf(place), name)} was added.`,
-      }),
+        write: () => writeWith(body, place, Object.fromEntries(entries.toSpliced(index, 0, [name, PROPERTIES[name]]))),
+      }
+    }
+  }
+}
+
+/** Leaves out a property. `note` is an addition to the sentence about it. */
+export function* omissions(body: GenuineBody, draw: Draw, note = ''): Generator<PossibleChange> {
+  for (const place of placesIn({ value: body.value, steps: [] }, draw)) {
+    // The fields of the envelope belong to `bad-envelope`.
+    if (place.steps.length < 2 || typeof place.steps.at(-1) === 'number') continue
+    yield {
+      about: kindOfPlace(place),
+      change: `${pointerOf(place)}${note} was left out.`,
+      write: () => writeWith(body, place, undefined),
     }
   }
 }

@@ -32,7 +32,7 @@ export class ServerArrival implements Arrival {
     return this.#request.socket.destroyed
   }
 
-  async wait(milliseconds: number | undefined, stopping: AbortSignal): Promise<void> {
+  async wait(milliseconds: number | undefined, ...endings: readonly (AbortSignal | undefined)[]): Promise<void> {
     const { socket } = this.#request
     if (socket.destroyed) return
     const leaving = new AbortController()
@@ -41,7 +41,7 @@ export class ServerArrival implements Arrival {
     // clients give up because of them.
     const leave = () => void socket.end()
     socket.once('close', finish).once('end', leave)
-    await waitUntil(milliseconds, stopping, leaving.signal)
+    await waitUntil(milliseconds, leaving.signal, ...endings)
     socket.off('close', finish).off('end', leave)
   }
 }

@@ -206,6 +206,6 @@ function givenBody(arrival: Arrival, body: Buffer): Arrival {
     get isAbandoned() {
       return arrival.isAbandoned
     },
-    wait: (milliseconds, stopping) => arrival.wait(milliseconds, stopping),
+    wait: (milliseconds, ...endings) => arrival.wait(milliseconds, ...endings),
   }
 }

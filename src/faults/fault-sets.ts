@@ -1,8 +1,9 @@
 import type { FaultRule } from '../domain/faults.ts'
 import { readInput } from '../ground/input-file.ts'
-import { parseJson } from '../ground/json.ts'
+import { parseJson, pointTo } from '../ground/json.ts'
 import { readPackageFile } from '../ground/package-files.ts'
 import { findViolation } from '../ground/schema.ts'
+import type { RuleCheck } from './rule-check.ts'
 
 const READY_MADE = 'faults/ready-made.json'
 
@@ -14,7 +15,7 @@ export interface FaultSet {
 }
 
 /** The content of a file of fault sets: name → set. */
-export type FaultSetFile = Readonly<Record<string, { description?: string; rules: readonly FaultRule[] }>>
+type FaultSetFile = Readonly<Record<string, { description?: string; rules: readonly FaultRule[] }>>
 
 /** A file of fault sets, or the name of a set, is unusable. */
 export class FaultSetError extends Error {
@@ -33,10 +34,7 @@ export function readyMadeSets(): FaultSet[] {
  * The fault sets of a source. It is the name of a ready-made set, the path of a file, or a path with `#` and the name
  * of one set in the file. `check` checks the rules of a file. @throws FaultSetError
  */
-export async function loadFaultSets(
-  source: string,
-  check: (path: string, sets: FaultSetFile) => void,
-): Promise<FaultSet[]> {
+export async function loadFaultSets(source: string, check: RuleCheck): Promise<FaultSet[]> {
   const ready = readyMadeSets()
   const one = ready.find(({ name }) => name === source)
   if (one !== undefined) return [one]
@@ -50,11 +48,7 @@ export async function loadFaultSets(
   throw new FaultSetError(`${path}: There is no fault set${name === undefined ? '' : ` ${name}`}; ${remedy}.`)
 }
 
-async function readSets(
-  path: string,
-  names: string,
-  check: Parameters<typeof loadFaultSets>[1],
-): Promise<FaultSetFile> {
+async function readSets(path: string, names: string, check: RuleCheck): Promise<FaultSetFile> {
   const remedy = `give ${names} or the path of a JSON file`
   const fail = (reason: string) => new FaultSetError(`${path}: ${reason}`)
   const sets = parseJson(await readInput(path, { content: 'fault sets', remedy, fail }), fail)
@@ -63,8 +57,25 @@ async function readSets(
     const place = violation.pointer === '' ? path : `${path}#${violation.pointer}`
     throw new FaultSetError(`${place}: The value ${violation.reason}.`)
   }
-  check(path, sets as FaultSetFile)
+  const problem = findSetProblem(sets as FaultSetFile, check)
+  if (problem) throw new FaultSetError(`${path}#${problem.pointer}: ${problem.message}`)
   return sets as FaultSetFile
+}
+
+/** The first refused rule of the sets. */
+function findSetProblem(sets: FaultSetFile, { limits, findProblem }: RuleCheck): ReturnType<RuleCheck['findProblem']> {
+  const most = limits.faultsPerAccount
+  for (const [name, { rules }] of Object.entries(sets)) {
+    const pointer = `${pointTo('', name)}/rules`
+    if (rules.length > most) {
+      return { pointer, message: `There are ${rules.length} rules; an account has at most ${most}.` }
+    }
+    for (const [index, rule] of rules.entries()) {
+      const problem = findProblem(rule, `${pointer}/${index}`)
+      if (problem !== undefined) return problem
+    }
+  }
+  return undefined
 }
 
 const FILE_SCHEMA = {

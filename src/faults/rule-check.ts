@@ -1,17 +1,61 @@
-import { codesOf, type Operation } from '../contract/api.ts'
+import { type Api, codesOf, type Operation, operationOf } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
+import type { Problem } from '../domain/errors.ts'
 import type { FaultMatch, FaultRule, InjectedResponse } from '../domain/faults.ts'
 import { parseDuration } from '../domain/iso-8601.ts'
-import { kindOf } from '../faults/kinds.ts'
+import { explainUnknown } from '../ground/edit-distance.ts'
 import { writeJson } from '../ground/json.ts'
-import type { AdminRefusal } from './codes.ts'
-import { invalid, unknownName } from './refusals.ts'
+import { isDeeperThan } from '../ground/nesting.ts'
+import { kindOf } from './kinds.ts'
+
+/** How the control plane limits the rules of an account. */
+export interface RuleLimits {
+  faultsPerAccount: number
+  /** In bytes. */
+  answerLimit: number
+  nestingLimit: number
+}
+
+/** A check of rules that come from a file, like those that come over HTTP. */
+export interface RuleCheck {
+  limits: RuleLimits
+  /** Why the rule is refused: a JSON pointer, which begins with `place`, and a sentence. */
+  findProblem(rule: FaultRule, place: string): { pointer: string; message: string } | undefined
+}
+
+/** `api` is that of the control plane, which has the schema of a rule and the sentences of refusals. */
+export function createRuleCheck(contract: Contract, api: Api, limits: RuleLimits): RuleCheck {
+  const operation = operationOf(api, 'addFault')
+  if (operation === undefined) throw new Error('The control plane has no operation addFault.')
+
+  function firstProblem(rule: FaultRule): Problem<string> | undefined {
+    if (isDeeperThan(limits.nestingLimit, rule)) return invalid('', undefined, 'too-deep')
+    const [misshapen] = operation?.checkBody(rule) ?? []
+    return misshapen ?? findRuleProblem(rule, contract, limits)
+  }
+
+  return {
+    limits,
+    findProblem(rule, place) {
+      const problem = firstProblem(rule)
+      if (problem === undefined) return undefined
+      const pointer = place + (problem.field ?? '')
+      return { pointer, message: api.catalogue.answer({ ...problem, field: pointer }).message }
+    },
+  }
+}
+
+type RuleProblem = Problem<'invalid_value'>
 
 /**
  * Checks the constraints of a fault rule that a schema cannot express. The contract must have requests that the rule
  * matches and errors that it names. The body must not be too large.
  */
-export function checkFaultRule(rule: FaultRule, contract: Contract, answerLimit: number): AdminRefusal | undefined {
+export function findRuleProblem(
+  rule: FaultRule,
+  contract: Contract,
+  { answerLimit }: Pick<RuleLimits, 'answerLimit'>,
+): RuleProblem | undefined {
   const { match = {}, respond, expires_after: life } = rule
   const unknown = checkNames(match, contract)
   if (unknown) return unknown
@@ -23,7 +67,7 @@ export function checkFaultRule(rule: FaultRule, contract: Contract, answerLimit:
   return 'error' in respond ? checkError(respond, matching, contract) : checkSize(respond, answerLimit)
 }
 
-function checkNames({ operation, path }: FaultMatch, { operations, routes }: Contract): AdminRefusal | undefined {
+function checkNames({ operation, path }: FaultMatch, { operations, routes }: Contract): RuleProblem | undefined {
   const ids = operations.map(({ id }) => id)
   if (operation !== undefined && !ids.includes(operation)) return unknownName('/match/operation', operation, ids)
   if (path !== undefined && !routes.has(path)) return unknownName('/match/path', path, [...routes.keys()])
@@ -52,7 +96,7 @@ function checkError(
   { error, status }: Extract<InjectedResponse, { error: string }>,
   matching: readonly Operation[],
   { catalogue, operations }: Contract,
-): AdminRefusal | undefined {
+): RuleProblem | undefined {
   const known = codesOf(operations)
   if (!catalogue.has(error) || !known.has(error)) {
     return unknownName('/respond/error', error, [...known])
@@ -68,7 +112,7 @@ function checkError(
   return invalid('/respond/status', status, 'choice', { allowed: [...allowed].join(', ') })
 }
 
-function checkSize({ body }: Extract<InjectedResponse, { status: number }>, limit: number): AdminRefusal | undefined {
+function checkSize({ body }: Extract<InjectedResponse, { status: number }>, limit: number): RuleProblem | undefined {
   const size = body === undefined ? 0 : sizeOf(body)
   if (size === undefined) return invalid('/respond/body', undefined, 'too-deep')
   return size > limit ? invalid('/respond/body', undefined, 'too-long', { limit, count: size }) : undefined
@@ -78,4 +122,13 @@ function checkSize({ body }: Extract<InjectedResponse, { status: number }>, limi
 function sizeOf(body: unknown): number | undefined {
   const text = typeof body === 'string' ? body : writeJson(body)
   return text === undefined ? undefined : Buffer.byteLength(text)
+}
+
+function unknownName(field: string, value: string, names: readonly string[]): RuleProblem {
+  const { reason, about } = explainUnknown(value, names)
+  return invalid(field, value, reason, about)
+}
+
+function invalid(field: string, value: unknown, reason: string, about: Problem['about'] = {}): RuleProblem {
+  return { code: 'invalid_value', reason, field, value, about }
 }
