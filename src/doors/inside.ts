@@ -1,6 +1,6 @@
 import type { Contract } from '../contract/contract.ts'
 import type { Log } from '../http/log.ts'
-import type { Service } from '../service/pipeline.ts'
+import type { Service } from '../service/answer.ts'
 
 /** What the doors in the same process use of a running stand-in. */
 export interface Inside {

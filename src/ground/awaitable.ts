@@ -13,18 +13,3 @@ export function whenReady<Value, Next, Context = undefined>(
   const given = context as Context
   return value instanceof Promise ? value.then((late) => next(late, given)) : next(value, given)
 }
-
-/** Runs an action that may fail, at once or later. If it fails, `recover` gives the result. Both get `context`. */
-export function attempt<Value, Context = undefined>(
-  act: (context: Context) => Awaitable<Value>,
-  recover: (error: unknown, context: Context) => Awaitable<Value>,
-  context?: Context,
-): Awaitable<Value> {
-  const given = context as Context
-  try {
-    const value = act(given)
-    return value instanceof Promise ? value.catch((error: unknown) => recover(error, given)) : value
-  } catch (error) {
-    return recover(error, given)
-  }
-}

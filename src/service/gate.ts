@@ -17,17 +17,21 @@ import {
 } from '../behaviour/gate.ts'
 import { longestWindow, type Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
+import type { AccountState } from '../domain/account.ts'
 import { timeOn } from '../domain/clock.ts'
 import { type Counters, refundCharge } from '../domain/counting.ts'
 import type { ApiKey } from '../domain/keys.ts'
 import type { Allowance } from '../domain/quotas.ts'
-import { type Awaitable, attempt, whenReady } from '../ground/awaitable.ts'
+import type { InjectionSources } from '../faults/sources.ts'
+import { type Awaitable, whenReady } from '../ground/awaitable.ts'
 import type { Clock } from '../ground/clock.ts'
 import { memoize, memoizeWeakly } from '../ground/memo.ts'
 import { hashKey } from '../ground/secrets.ts'
+import type { AnonymousIds } from '../http/anonymous-ids.ts'
+import { requestIdOf } from '../http/request-id.ts'
 import type { Past } from '../journal/entry.ts'
 import type { Account, Moment, Store } from '../store/store.ts'
-import type { Admitted, Routed } from './stages.ts'
+import type { Exchange } from './exchange.ts'
 
 /** The methods of the store that the service uses. */
 export type ServiceStore = Pick<Store, 'enter' | 'update' | 'transact'>
@@ -40,6 +44,9 @@ export interface GateDeps {
   store: ServiceStore
   clock: Clock
   worlds: ServiceWorlds
+  sources: InjectionSources
+  /** Gives the ids of requests without an account. */
+  nextId: AnonymousIds
   /** Whether a request over its quota is refused. */
   enforceQuotas: boolean
   /** The hash of a key. */
@@ -55,26 +62,17 @@ interface PresentedKey {
   hash: string
 }
 
-/** A request with a key that the service can read. */
-interface KeyedRequest extends GateRequest {
-  presented: PresentedKey
-  routed: Routed
-}
-
-/** The gate's decision about a request, and where the request is recorded. */
-export interface GateResult {
+/** The gate's decision about a request, and what is known of the account of its key. */
+interface Admission {
   decision: GateDecision
-  /** The principal whose key the request presents, if it was refused before the key counted. */
   owner: Principal | undefined
-  /** Where the request is recorded; absent if its key belongs to no account. */
   history: AccountHistory | undefined
-  /** What the request found in its account, and its name in the store. */
   before: Past | undefined
   moment: Moment | undefined
 }
 
-/** The result of a request whose key belongs to no account. */
-const NO_ACCOUNT: GateResult = {
+/** The admission of a request whose key belongs to no account. */
+const NO_ACCOUNT: Admission = {
   decision: UNKNOWN_KEY,
   owner: undefined,
   history: undefined,
@@ -82,11 +80,15 @@ const NO_ACCOUNT: GateResult = {
   moment: undefined,
 }
 
+/** What the store runs inside of an account. It is pure. */
+type Entering = (account: Account, real: number) => { counters: Counters; value: Admission }
+
 /**
  * Creates what lets requests enter their accounts. It finds the key of a request and gives `behaviour/gate.ts` to the
  * store. Source: "Every request carries the header `Authorization: Bearer <API_KEY>`."
  */
-export function createGate({ contract, store, clock, worlds, enforceQuotas, hashOf = hashKey }: GateDeps) {
+export function createGate(deps: GateDeps) {
+  const { contract, store, clock, worlds, sources, nextId, enforceQuotas, hashOf = hashKey } = deps
   const { settings } = contract
   const charging = { settings, enforceQuotas }
   const terms: GateTerms = {
@@ -94,111 +96,157 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas, hash
     longestWindow: 1000 * longestWindow(contract),
     chargeFor: memoizeCharges(charging),
   }
-  /** The decision about a request without an account; no store access, no count. */
-  const admitAnonymously: (routed: Routed) => GateResult =
-    settings.quotaHeaders === 'any-request' ? tellUntouched : () => NO_ACCOUNT
+  const chargesAll = settings.chargedRequests === 'authenticated'
+  const tellsAnyone = settings.quotaHeaders === 'any-request'
+  // Then the key matters even for a wrong method.
+  const tellsMore = tellsUncharged(settings)
   const readKey = createKeyReader((authorization) => secretIn(authorization, settings), hashOf)
   const readPresentedKey = createKeyReader(presentedSecretIn, hashOf)
+  const sourceOf = createRequestIdSources()
 
-  /** Decides whether a request is admitted, and counts it. `meetsFaults`: whether fault rules may act on it. */
-  function admit(routed: Routed, meetsFaults: boolean): Awaitable<GateResult> {
-    const { method = '', headers } = routed.request
-    const { authorization } = headers
-    const presented = authorization === undefined ? undefined : readKey(authorization)
-    if (presented === undefined) return identify(routed)
-    const { operation, neighbour } = routed
-    const request = { keyHash: presented.hash, method, operation, neighbour, meetsFaults, presented, routed }
+  /** Decides by key, plan and quota whether a request is admitted, counts it, and finds the injection that acts on it. */
+  function admit(exchange: Exchange): Awaitable<void> {
+    const { request, operation, neighbour, unrouted, needsNoKey, isPreflight } = exchange
+    // Such a refusal is the same for every key, unless the response also shows the quota of the key.
+    const isAnonymous = unrouted !== undefined && needsNoKey && !(tellsMore && neighbour !== undefined)
+    const { authorization } = request.headers
+    const isKeyless = isPreflight || isAnonymous || authorization === undefined
+    const presented = isKeyless ? undefined : readKey(authorization)
+    if (presented === undefined) return identify(exchange)
+    // If the request itself asks for an injection, the rules of the account are not checked.
+    exchange.injection = operation && sources.ofHeaders(request.headers, operation)
+    const entering = admitting(exchange, presented.hash)
     // One call of the store does everything: no change can come in between, and a request waits at most once.
-    const result = store.enter(presented.hash, admitting(request))
-    if (result !== undefined && !(result instanceof Promise)) return result
-    if (result === undefined && worlds.openSandbox === undefined) return admitAnonymously(routed)
-    return admitLater(result, request)
-  }
-
-  /**
-   * The result of a request that is refused whatever its account is. Nothing is counted and no sandbox is opened; the
-   * account of the presented key only gets the request into its journal. So a store that fails is no obstacle.
-   */
-  function identify(routed: Routed): Awaitable<GateResult> {
-    const { authorization } = routed.request.headers
-    const presented = authorization === undefined ? undefined : readPresentedKey(authorization)
-    const anonymous = admitAnonymously(routed)
-    if (presented === undefined) return anonymous
-    return attempt<GateResult>(
-      () => {
-        const found = store.enter(presented.hash, (account, real) => identifyIn(account, real, presented, anonymous))
-        return whenReady(found, (result) => result ?? anonymous)
-      },
-      () => anonymous,
-    )
-  }
-
-  function identifyIn(found: Account, real: number, presented: PresentedKey, anonymous: GateResult) {
-    const { state: account, counters } = found
-    const key = findKey(account, presented.hash)
-    if (key === undefined) return { counters, value: anonymous }
-    const owner = { account, key, now: timeOn(account.clock, real) }
-    return { counters, value: { ...anonymous, owner, ...placeIn(found) } }
-  }
-
-  /** Where the request is recorded, and what it found there. */
-  function placeIn({ state: account, counters, incarnation, version }: Account) {
-    return {
-      history: worlds.historyOf(account.id, incarnation),
-      before: { account, counters },
-      moment: { incarnation, version },
+    const entered = store.enter(presented.hash, entering)
+    if (entered instanceof Promise || (entered === undefined && worlds.openSandbox !== undefined)) {
+      return admitLater(exchange, entered, presented, entering)
     }
+    return settle(entered, exchange)
   }
 
-  function tellUntouched(routed: Routed): GateResult {
-    return { ...NO_ACCOUNT, decision: { ...UNKNOWN_KEY, unspent: untouchedQuota(routed, clock(), settings) } }
-  }
-
-  /**
-   * Takes back the charge of an admitted request. Returns the remaining quota, if the request was charged. Like the
-   * charge, this is stored later: the answer does not wait for it.
-   */
-  function refund({ operation, principal, moment, allowance, charged }: Admitted): Awaitable<Allowance | undefined> {
-    if (allowance === undefined || charged === undefined) return undefined
-    const left = store.enter(principal.key.hash, ({ counters, incarnation }) => {
-      const isSame = incarnation === moment?.incarnation
-      const refunded = isSame ? refundCharge(counters, charged.bucket, charged.startedAt) : undefined
-      return { counters: refunded?.counters ?? counters, value: { hits: refunded?.hits } }
-    })
-    return whenReady(left, (found) => tellRefund(operation, allowance, found?.hits))
-  }
-
-  function admitting(request: KeyedRequest) {
-    return (account: Account, real: number): { counters: Counters; value: GateResult } => {
-      const { routed } = request
+  function admitting(
+    { request: { method = '' }, operation, neighbour, injection }: Exchange,
+    keyHash: string,
+  ): Entering {
+    const request: GateRequest = { keyHash, method, operation, neighbour, meetsFaults: injection === undefined }
+    return (account, real) => {
       const now = timeOn(account.state.clock, real)
       const { decision, counters } = decideAdmission(request, account.state, account.counters, now, terms)
-      if (decision === UNKNOWN_KEY) return { counters, value: admitAnonymously(routed) }
-      return { counters, value: { decision, owner: undefined, ...placeIn(account) } }
+      return { counters, value: decision === UNKNOWN_KEY ? NO_ACCOUNT : admissionOf(decision, undefined, account) }
     }
   }
 
   /** Used if the store has to wait, or the key opens a sandbox. */
   async function admitLater(
-    first: Promise<GateResult | undefined> | undefined,
-    request: KeyedRequest,
-  ): Promise<GateResult> {
-    const { presented, routed } = request
-    const result = await first
-    if (result !== undefined) return result
+    exchange: Exchange,
+    first: Awaitable<Admission | undefined>,
+    { secret, hash }: PresentedKey,
+    entering: Entering,
+  ): Promise<void> {
+    let entered = await first
     // The new sandbox may be evicted for another one before the request enters it.
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      if ((await worlds.openSandbox?.(presented.secret)) === undefined) break
-      const opened = await store.enter(presented.hash, admitting(request))
-      if (opened !== undefined) return opened
+    for (let attempt = 0; entered === undefined && attempt < ATTEMPTS; attempt++) {
+      if ((await worlds.openSandbox?.(secret)) === undefined) break
+      entered = await store.enter(hash, entering)
     }
-    return admitAnonymously(routed)
+    settle(entered, exchange)
   }
 
-  return {
-    ...{ admit, admitAnonymously, identify, refund },
-    /** Whether responses show uncharged quotas, so that the key matters even for a wrong method. */
-    tellsUncharged: tellsUncharged(settings),
+  /**
+   * Used for a request that is refused whatever its account is. Nothing is counted and no sandbox is opened; the account
+   * of the presented key only gets the request into its journal. So a store that fails is no obstacle.
+   */
+  function identify(exchange: Exchange): Awaitable<void> {
+    const { authorization } = exchange.request.headers
+    const presented = authorization === undefined ? undefined : readPresentedKey(authorization)
+    if (presented === undefined) return enterAnonymously(exchange)
+    const entering: Entering = (account, real) => {
+      const { state, counters } = account
+      const key = findKey(state, presented.hash)
+      const owner = key && { account: state, key, now: timeOn(state.clock, real) }
+      return { counters, value: owner === undefined ? NO_ACCOUNT : admissionOf(UNKNOWN_KEY, owner, account) }
+    }
+    let entered: Awaitable<Admission | undefined>
+    try {
+      entered = store.enter(presented.hash, entering)
+    } catch {}
+    return whenReady(entered instanceof Promise ? entered.catch(() => undefined) : entered, settle, exchange)
+  }
+
+  /** Treats the request as one without an account; no store access, no count. */
+  function enterAnonymously(exchange: Exchange): void {
+    settle(undefined, exchange)
+  }
+
+  /** The quota that the response to a request without an account reports. */
+  function tellAnonymous(exchange: Exchange): Allowance | undefined {
+    return tellsAnyone ? untouchedQuota(exchange, clock(), settings) : undefined
+  }
+
+  function admissionOf(decision: GateDecision, owner: Principal | undefined, account: Account): Admission {
+    const { state, counters, incarnation, version } = account
+    return {
+      decision,
+      owner,
+      history: worlds.historyOf(state.id, incarnation),
+      before: { account: state, counters },
+      moment: { incarnation, version },
+    }
+  }
+
+  /** Adds the result of the gate to the exchange. */
+  function settle(admission: Admission | undefined, exchange: Exchange): void {
+    const { decision, owner, history, before, moment } = admission ?? NO_ACCOUNT
+    const { principal, disabled, allowance, charged, unspent, fault, ordinal } = decision
+    const { needsNoKey, unrouted, injection } = exchange
+    // Of several refusals, one that needs no key comes first, then that of the gate, then that of the route.
+    const refusal = (needsNoKey ? unrouted : undefined) ?? decision.refusal ?? unrouted
+    const ruled = fault && principal && sources.ofRule(fault, principal.account)
+    exchange.requestId =
+      principal === undefined
+        ? nextId('unauthenticated')
+        : requestIdOf(sourceOf(principal.account), ordinal, contract.requestIds)
+    exchange.refusal = refusal
+    exchange.principal = principal
+    exchange.disabled = disabled
+    exchange.owner = owner
+    exchange.history = history
+    exchange.before = before
+    exchange.moment = moment
+    exchange.allowance = allowance
+    exchange.charged = charged
+    exchange.unspent = decision === UNKNOWN_KEY ? tellAnonymous(exchange) : unspent
+    // A refused request meets no fault.
+    exchange.injection = refusal === undefined ? (ruled ?? injection) : undefined
+  }
+
+  /**
+   * Takes back the charge of a request that the service itself refuses. Like the charge, this is stored later: the answer
+   * does not wait for it.
+   */
+  function refund(exchange: Exchange): Awaitable<void> {
+    const { refusal, reply, operation, principal, moment, allowance, charged } = exchange
+    if (chargesAll || refusal !== undefined || reply?.code === undefined || reply.injected) return undefined
+    if (operation === undefined || allowance === undefined || charged === undefined) return undefined
+    const left = store.enter(principal?.key.hash ?? '', ({ counters, incarnation }) => {
+      const isSame = incarnation === moment?.incarnation
+      const refunded = isSame ? refundCharge(counters, charged.bucket, charged.startedAt) : undefined
+      return { counters: refunded?.counters ?? counters, value: { hits: refunded?.hits } }
+    })
+    return whenReady(left, (found) => {
+      exchange.allowance = tellRefund(operation, allowance, found?.hits)
+    })
+  }
+
+  return { admit, enterAnonymously, tellAnonymous, refund }
+}
+
+/** Creates the function that gives the source of an account's request ids. It is cached for the last account. */
+function createRequestIdSources(): (account: AccountState) => string {
+  let last = { seed: 0, id: '', source: '' }
+  return ({ seed, id }) => {
+    if (last.seed !== seed || last.id !== id) last = { seed, id, source: `${seed} ${id}` }
+    return last.source
   }
 }
 

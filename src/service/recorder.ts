@@ -18,8 +18,8 @@ import { fieldOf, keyEvidenceOf, type NewEntry, NO_KEY, PAST, type RecordedBody 
 import { nameInLog } from '../journal/redaction/key-shapes.ts'
 import { redactWithin } from '../journal/redaction/redaction.ts'
 import type { RequestRedaction } from '../journal/redaction/request-redaction.ts'
+import type { Exchange } from './exchange.ts'
 import { MISLED } from './routing.ts'
-import type { Outcome } from './stages.ts'
 
 export interface RecorderDeps {
   contract: Contract
@@ -33,7 +33,7 @@ export interface RecorderDeps {
 const NONE: readonly never[] = []
 
 /** Records an exchange. `headers` are those of its response, if one is sent. */
-export type Recorder = (outcome: Outcome, headers: Headers) => void
+export type Recorder = (exchange: Exchange, headers: Headers) => void
 
 /** Creates the function that records each exchange: in the journal, for the coverage of the contract and in the log. */
 export function createRecorder({ contract, exchanges, clock, log, urls }: RecorderDeps): Recorder {
@@ -42,28 +42,26 @@ export function createRecorder({ contract, exchanges, clock, log, urls }: Record
   const { problems: most } = journal.limits
   const nameAccount = memoize(nameInLog, { limit: 10_000 })
 
-  return function record(outcome, headers) {
-    const { gated, checked, reply } = outcome
-    const { operation, routed } = gated
-    const { query, started } = routed
+  return function record(exchange, headers) {
+    const { request, operation, history, query, value: body, group, principal, owner, started } = exchange
     const ended = elapsed()
     const duration = Math.round((ended - started) * 1000) / 1000
-    const entry = exchanges.take(entryOf(outcome, headers, duration), {
-      history: gated.history,
+    const entry = exchanges.take(entryOf(exchange, headers, duration), {
+      history,
       operation,
       query,
-      body: checked?.value,
-      group: checked?.group,
+      body,
+      group,
       // To refuse the path or the method is a check against the contract, too.
-      judged: checked !== undefined || outcome.violatesContract,
-      principal: gated.principal,
-      owner: gated.owner,
+      judged: exchange.conformity !== undefined || exchange.violatesContract,
+      principal,
+      owner,
       started,
       ended,
-      requestBody: checked?.content ?? (hasBody(routed.request) ? UNREAD : undefined),
-      responseBody: reply?.body,
+      requestBody: exchange.content ?? (hasBody(request) ? UNREAD : undefined),
+      responseBody: exchange.reply?.body,
     })
-    if (log !== SILENT) writeLog(outcome, entry, duration)
+    if (log !== SILENT) writeLog(exchange, entry, duration)
   }
 
   function redactionOf({ rawHeaders: headers, url: target = '' }: Arrival, key: string | undefined): RequestRedaction {
@@ -77,18 +75,18 @@ export function createRecorder({ contract, exchanges, clock, log, urls }: Record
     return pageAddress(requestId, account, urls)
   }
 
-  function writeLog({ gated, reply, injection }: Outcome, entry: NewEntry, duration: number): void {
-    const { requestId, operation, principal, routed } = gated
+  function writeLog(exchange: Exchange, entry: NewEntry, duration: number): void {
+    const { request, path, unrouted, requestId, operation, principal, reply, injection } = exchange
     if (reply?.breach) {
-      const { redact } = redactionOf(routed.request, principal?.key.id)
+      const { redact } = redactionOf(request, principal?.key.id)
       log.warn({ request_id: requestId, violations: entry.violations }, redact(reply.breach.message))
     }
     log.info(
       {
         request_id: requestId,
-        method: routed.request.method,
-        path: isFixed(operation) ? routed.path : entry.path,
-        host: routed.refusal === MISLED ? fieldOf(entry.headers, 'host') : undefined,
+        method: request.method,
+        path: isFixed(operation) ? path : entry.path,
+        host: unrouted === MISLED ? fieldOf(entry.headers, 'host') : undefined,
         operation: operation?.id,
         account: principal && nameAccount(principal.account.id),
         key: principal?.key.id,
@@ -103,14 +101,11 @@ export function createRecorder({ contract, exchanges, clock, log, urls }: Record
   }
 
   /** Nothing in the entry keeps the request or the response in memory, or has a secret. */
-  function entryOf(outcome: Outcome, responseHeaders: Headers, duration: number): NewEntry {
-    const { gated, checked, reply, problems, violatesContract, failure, before, moment, after, allowance, decided } =
-      outcome
-    const { requestId, operation, principal, disabled, owner, routed } = gated
-    const { request, path } = routed
-    const seen = principal ?? disabled
-    const known = seen ?? owner
-    const content = checked?.content
+  function entryOf(exchange: Exchange, responseHeaders: Headers, duration: number): NewEntry {
+    const { request, path, requestId, operation, allowance, before, moment, after } = exchange
+    const { content, value, group, reply, problems, violatesContract, failure, decided } = exchange
+    const seen = exchange.principal ?? exchange.disabled
+    const known = seen ?? exchange.owner
     const target = request.url ?? ''
     const key = known?.key.id
     const hidden = redactionOf(request, key)
@@ -138,10 +133,10 @@ export function createRecorder({ contract, exchanges, clock, log, urls }: Record
       responseHeaders: hidden.responseHeaders(responseHeaders),
       responseBody: reply && hidden.body(reply.body),
       violations: reply?.breach === undefined ? NONE : redactWithin(reply.breach.violations, hidden.redact),
-      injection: injectionIn(outcome, hidden),
-      injected: isInjected(outcome),
+      injection: injectionIn(exchange, hidden),
+      injected: isInjected(exchange),
       keyEvidence: keyEvidenceOf(seen, gracePeriod),
-      group: checked?.group && hidden.within(decisivePart(checked.group, checked.value, contract)),
+      group: group && hidden.within(decisivePart(group, value, contract)),
       duration,
       failure: failure === undefined ? undefined : hidden.redact(String((failure as Error)?.stack ?? failure)),
       moment,
@@ -205,14 +200,14 @@ function isFixed(operation: Operation | undefined): boolean {
 }
 
 /** Whether the response, or its absence, comes from an injection. A mere delay changes nothing. */
-function isInjected({ injection, effect, reply }: Outcome): boolean {
+function isInjected({ injection, effect, reply }: Exchange): boolean {
   if (injection === undefined) return false
   if (reply === undefined) return effect !== undefined
   return reply.injected === true
 }
 
 /** The part of the injection that the journal keeps. */
-function injectionIn({ injection, effect }: Outcome, { within, redact }: RequestRedaction): NewEntry['injection'] {
+function injectionIn({ injection, effect }: Exchange, { within, redact }: RequestRedaction): NewEntry['injection'] {
   if (injection === undefined) return undefined
   const { source, id, rule } = injection
   return { source, id, rule: within(rule), effect: effect && redact(effect) }

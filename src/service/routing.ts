@@ -8,7 +8,7 @@ import { isHostMalformed } from '../http/host-field.ts'
 import type { HostCheck } from '../http/hosts.ts'
 import { createRouter, type Route } from '../http/router.ts'
 import { readQuery, splitTarget } from '../http/target.ts'
-import type { Routed } from './stages.ts'
+import { Exchange } from './exchange.ts'
 
 export interface RoutingDeps {
   contract: ServiceContract
@@ -25,7 +25,7 @@ export const MISLED: Route & { ok: false } = refuse({ code: 'unauthorized', reas
  * Creates the function that finds the operation of a request, or the refusal if there is none, and recognises preflight
  * requests. The refusal waits for the gate, because the settings may let the key decide first.
  */
-export function createRouting({ contract, namesUs, answersPreflights }: RoutingDeps): (request: Arrival) => Routed {
+export function createRouting({ contract, namesUs, answersPreflights }: RoutingDeps): (request: Arrival) => Exchange {
   const { settings } = contract
   const findRoute = createRouter(contract, settings)
   // Clients repeat their targets. A long one is not worth caching.
@@ -37,24 +37,15 @@ export function createRouting({ contract, namesUs, answersPreflights }: RoutingD
     { limit: 1_000, longest: 500 },
   )
 
-  return function route(request) {
+  return (request) => {
     const started = elapsed()
     const { path, query } = interpretTarget(request.url ?? '')
     // RFC 9112 §3.2. Node would refuse the request too, but without the envelope.
     const isMalformed = isHostMalformed(request)
     const isMisled = !namesUs(request)
-    const found = isMalformed ? MALFORMED : isMisled ? MISLED : findRoute(request.method ?? '', path)
-    return {
-      request,
-      started,
-      path,
-      query,
-      operation: found.ok ? found.operation : undefined,
-      refusal: found.ok ? undefined : found,
-      needsNoKey: isMalformed || isMisled || settings.routing === 'before-key',
-      allow: found.ok ? undefined : found.allow,
-      neighbour: found.ok ? undefined : found.neighbour,
-      isPreflight: !found.ok && found.allow !== undefined && answersPreflights && isPreflight(request),
-    }
+    const route = isMalformed ? MALFORMED : isMisled ? MISLED : findRoute(request.method ?? '', path)
+    const needsNoKey = isMalformed || isMisled || settings.routing === 'before-key'
+    const asksBefore = !route.ok && route.allow !== undefined && answersPreflights && isPreflight(request)
+    return new Exchange({ request, started, path, query, route, needsNoKey, isPreflight: asksBefore })
   }
 }

@@ -2,12 +2,12 @@ import type { Circumstances } from '../accounts/exchange-log.ts'
 import { SILENT } from '../http/log.ts'
 import type { NewEntry } from '../journal/entry.ts'
 import { Journal } from '../journal/journal.ts'
-import { createPipeline, type PipelineDeps, type Service } from '../service/pipeline.ts'
+import { createService, type Service, type ServiceDeps } from '../service/answer.ts'
 import { corsFor } from './allowed-origins.ts'
 
 /** The parts of a direct service that its caller gives, and those that differ from the usual ones. */
-export type DirectServiceDeps = Pick<PipelineDeps, 'contract' | 'store' | 'clock'> &
-  Partial<PipelineDeps> & {
+export type DirectServiceDeps = Pick<ServiceDeps, 'contract' | 'store' | 'clock'> &
+  Partial<ServiceDeps> & {
     /** Called with each exchange. */
     observe?(entry: NewEntry, circumstances: Circumstances): void
   }
@@ -20,7 +20,7 @@ export function openDirectService({ observe, ...deps }: DirectServiceDeps): Serv
     observe?.(entry, circumstances)
     return entry
   }
-  return createPipeline({
+  return createService({
     ...{ log: SILENT, nextId: () => 'anonymous', namesUs: () => true, responseValidation: 'off' },
     ...{ prefer: false, simulator: false, enforceQuotas: false },
     worlds: { journal, historyOf: () => history },

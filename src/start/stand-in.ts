@@ -22,7 +22,7 @@ import { createMalformedRefusal, type MalformedRefusal } from '../http/malformed
 import { JOURNAL_LIMITS, Journal, type JournalLimits } from '../journal/journal.ts'
 import { redactLog } from '../journal/redaction/redacted-log.ts'
 import { Secrets } from '../journal/redaction/secrets.ts'
-import { createPipeline, type Service } from '../service/pipeline.ts'
+import { createService, type Service } from '../service/answer.ts'
 import { createMalformedRecorder } from '../service/recorder.ts'
 import type { Store } from '../store/store.ts'
 import { corsFor } from './allowed-origins.ts'
@@ -124,7 +124,7 @@ export async function openStandIn(
       namesUs,
       readiness,
     })
-    const service = createPipeline({
+    const service = createService({
       ...{ ...shared, urls, nextId, log, prefer, simulator, responseValidation, namesUs },
       stopping: internal.hurries ? AbortSignal.abort() : stopping.signal,
       cors: corsFor(options, contract),

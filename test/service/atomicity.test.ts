@@ -1,12 +1,19 @@
 import { describe, expect } from 'vitest'
+import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
+import { bindBehaviours } from '../../src/behaviour/service-contract.ts'
+import { arrivalOf } from '../../src/doors/direct-arrival.ts'
+import { PAST, type Past } from '../../src/journal/entry.ts'
+import { openDirectService } from '../../src/start/direct-service.ts'
 import { openFolderStore } from '../../src/store/folder/folder-store.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
 import type { Store } from '../../src/store/store.ts'
 import { SETTINGS } from '../store/example-account.ts'
 import { DAY, instant, stateOf } from '../support/account.ts'
+import { contractWith } from '../support/alternatives.ts'
 import { atOnce } from '../support/at-once.ts'
 import { ask, it } from '../support/example-service.ts'
-import { startService, type TestResponse } from '../support/service.ts'
+import { overMemory } from '../support/failing-store.ts'
+import { API_KEY, START, startService, type TestResponse } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const STORES: [kept: string, open: () => Store | Promise<Store>][] = [
@@ -81,4 +88,25 @@ describe('The same answer', () => {
     responses.push(await ask(service, 'DELETE /domaingroups?id={One}'))
     return responses.map(({ status, headers: { date: _, ...headers }, text }) => ({ status, headers, text }))
   }
+})
+
+it('The journal has the state in which a change was decided, not the one that its request found', async () => {
+  const store = overMemory((memory) => ({
+    async update(id, decide, incarnation) {
+      await memory.update(id, (state) => ({ ok: true, state: { ...state, plan: 'above-stone' }, value: undefined }))
+      return memory.update(id, decide, incarnation)
+    },
+  }))
+  await startService({ store })
+  const contract = bindBehaviours(await contractWith(), { behaviours: OPERATIONS, simulator: false })
+  const pasts: (Past | undefined)[] = []
+  const answer = openDirectService({
+    ...{ contract, store, clock: () => START },
+    observe: ({ [PAST]: past }) => void pasts.push(past),
+  })
+  const body = Buffer.from('{"name":"New"}')
+  const fields = ['Host', 'localhost', 'Content-Type', 'application/json', 'Content-Length', `${body.length}`]
+  const headers = [...fields, 'Authorization', `Bearer ${API_KEY}`]
+  await answer(arrivalOf({ method: 'POST', target: '/api/v1/domaingroups', headers, body }))
+  expect(pasts.map((past) => [past?.account.plan, past?.after?.groups.size])).toEqual([['above-stone', 1]])
 })

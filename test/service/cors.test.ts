@@ -1,7 +1,9 @@
 import { describe, expect } from 'vitest'
+import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { startUnderstudy } from '../../src/start/server.ts'
 import { ACCOUNT } from '../support/account.ts'
+import { contractWith } from '../support/alternatives.ts'
 import { it } from '../support/example-service.ts'
 import { startObserved } from '../support/observed-service.ts'
 import { startService } from '../support/service.ts'
@@ -155,3 +157,10 @@ it.for(['localhost:5173', 'http://localhost:5173/', 'http://localhost/app', 'htt
     await expect(startUnderstudy({ cors: [wrong] })).rejects.toThrow('must be an origin such as http://localhost:5173')
   },
 )
+
+it('A preflight shows no quota, also where every other response does', async () => {
+  const contract = await contractWith('quota-headers-2')
+  const service = await startService({ cors: [APP] }, OPERATIONS, { contract })
+  const response = await exchangeAsIs(service, preflight(DOMAINS, APP))
+  expect([response.status, headerOf(response, 'X-RateLimit-Limit')]).toEqual([204, undefined])
+})

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import { DAY, instant, SECOND_KEY, withKey } from '../support/account.ts'
 import { contractWith } from '../support/alternatives.ts'
+import { addFault } from '../support/control-plane.ts'
 import { ask } from '../support/example-service.ts'
 import { failingStore, LOST, overMemory } from '../support/failing-store.ts'
 import { NO_QUOTA, quotaOf } from '../support/quota-headers.ts'
@@ -73,6 +74,13 @@ describe('With charges for successes alone', () => {
     const refused = await service.send('GET', '/domains', undefined, { prefer: 'code=rate_limited' })
     expect([refused.status, quotaOf(refused.headers).remaining]).toEqual([429, 0])
     expect(quotaOf((await service.get('/domains')).headers).remaining).toBe(28)
+  })
+
+  it('a refusal on which a fault acts shows what was given back', async () => {
+    const service = await startWith('charged-requests-1')
+    await addFault(service, { times: 1, phase: 'after', delay_ms: 1 })
+    const refused = await service.send('POST', '/domains', {})
+    expect([refused.status, quotaOf(refused.headers).remaining]).toEqual([400, 30])
   })
 
   it('a failure of the service is not charged', async () => {

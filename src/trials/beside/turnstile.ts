@@ -8,7 +8,7 @@ import { hasBody } from '../../http/body.ts'
 import type { Delivery } from '../../http/delivery.ts'
 import { receiveBody } from '../../http/reception.ts'
 import type { Entry } from '../../journal/entry.ts'
-import type { Service } from '../../service/pipeline.ts'
+import type { Service } from '../../service/answer.ts'
 import { type CommandSide, SIDES, type Strand } from './schedule.ts'
 
 const NOTHING = Buffer.alloc(0)

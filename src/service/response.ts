@@ -4,57 +4,35 @@ import { appliedPreference } from '../faults/preference.ts'
 import type { Clock } from '../ground/clock.ts'
 import type { Cors } from '../http/cors.ts'
 import { writeDate } from '../http/date.ts'
-import { type Delivery, type Headers, RESPONSE_TYPE, type Response } from '../http/delivery.ts'
+import { type Headers, RESPONSE_TYPE, type Response } from '../http/delivery.ts'
 import type { Reply } from '../http/reply.ts'
-import type { Recorder } from './recorder.ts'
-import type { Outcome, Routed } from './stages.ts'
+import type { Exchange } from './exchange.ts'
 
-export interface ConclusionDeps {
+export interface ResponderDeps {
   contract: Contract
   clock: Clock
   cors: Cors | undefined
-  record: Recorder
 }
 
 /** RFC 9110 §8.6: a response with one of these statuses has no Content-Length. */
 const WITHOUT_LENGTH = new Set([204, 304])
 
-/** Creates the function that records an outcome, and makes the delivery; `undefined` if the client has left. */
-export function createConclusion(deps: ConclusionDeps): (outcome: Outcome) => Delivery | undefined {
-  const { contract, clock, cors, record } = deps
+/** Creates the function that gives a reply its header. */
+export function createResponder({ contract, clock, cors }: ResponderDeps) {
   const showsAlways = contract.settings.quotaHeaders !== 'success-or-limited'
 
-  return function conclude(outcome) {
-    const { reply, lost, gated } = outcome
-    if (reply === undefined) {
-      record(outcome, [])
-      return lost && { lost }
-    }
-    if (gated.routed.request.isAbandoned) {
-      // The client left while it waited.
-      const decided = outcome.decided ?? { status: reply.status, code: reply.code }
-      record({ ...outcome, reply: undefined, decided }, [])
-      return undefined
-    }
-    const response = responseTo(outcome, reply)
-    record(outcome, response.headers)
-    return response
-  }
-
   /** The quota that a response shows. An injected response shows it if the contract says so. */
-  function limitsOf({ allowance, gated }: Outcome, reply: Reply, documented: ResponseContract | undefined) {
+  function limitsOf({ allowance, unspent }: Exchange, reply: Reply, documented: ResponseContract | undefined) {
     const isShown = showsAlways || reply.code === undefined || reply.code === 'rate_limited'
     if (!isShown || (reply.injected && (reply.foreign || !documented?.showsQuota))) return undefined
-    return allowance ?? gated.unspent
+    return allowance ?? unspent
   }
 
-  /** The response with its header. */
-  function responseTo(outcome: Outcome, reply: Reply): Response {
-    const { gated, injection, transmission } = outcome
-    const { operation, principal, requestId, routed } = gated
+  return function respond(exchange: Exchange, reply: Reply): Response {
+    const { operation, principal, requestId, injection, transmission, unrouted } = exchange
     const { foreign, status, body } = reply
     const documented = operation?.responses.get(status)
-    const limits = limitsOf(outcome, reply, documented)
+    const limits = limitsOf(exchange, reply, documented)
     // The time of the account, like every other time. Node would send the machine's time.
     const date = writeDate(principal?.now ?? clock())
     const secondsLeft = limits ? Math.max(1, Math.ceil(limits.resetAt - (principal?.now ?? clock()) / 1000)) : 0
@@ -65,11 +43,11 @@ export function createConclusion(deps: ConclusionDeps): (outcome: Outcome) => De
       ? ['Content-Length', body.size, 'Content-Type', RESPONSE_TYPE, 'Date', date, 'X-Request-Id', requestId]
       : ['Content-Length', body.size, 'Content-Type', RESPONSE_TYPE, 'Date', date, 'X-Request-Id', requestId,
          'X-RateLimit-Limit', limits.limit, 'X-RateLimit-Remaining', limits.remaining, 'X-RateLimit-Reset', reset]
-    if (cors !== undefined) usual.push(...corsFields(cors, routed))
+    if (cors !== undefined) usual.push(...corsFields(cors, exchange))
     const headers = foreign ? replaceFields(usual, reply) : usual
     if (!foreign) for (const name in reply.headers) headers.push(name, reply.headers[name] ?? '')
     if (reply.code === 'rate_limited' && documented?.retryAfter && limits) headers.push('Retry-After', secondsLeft)
-    if (routed.allow !== undefined && status === 405) headers.push('Allow', routed.allow)
+    if (unrouted?.allow !== undefined && status === 405) headers.push('Allow', unrouted.allow)
     const applied = injection?.preference && appliedPreference(injection.preference, status)
     if (applied) headers.push('Preference-Applied', applied)
     return { status, headers, body, transmission }
@@ -77,8 +55,8 @@ export function createConclusion(deps: ConclusionDeps): (outcome: Outcome) => De
 }
 
 /** The fields that let pages of other origins read the response, or that answer a preflight. */
-function corsFields(cors: Cors, { request, allow, isPreflight }: Routed): Readonly<Headers> {
-  return isPreflight ? cors.preflightFieldsFor(request.headers, allow ?? '') : cors.fieldsFor(request.headers)
+function corsFields(cors: Cors, { request, unrouted, isPreflight }: Exchange): Readonly<Headers> {
+  return isPreflight ? cors.preflightFieldsFor(request.headers, unrouted?.allow ?? '') : cors.fieldsFor(request.headers)
 }
 
 /** The header of a foreign response: its own fields replace the `usual` ones. */

@@ -1,0 +1,150 @@
+import type { ServiceContract } from '../behaviour/operation.ts'
+import { refuse } from '../domain/errors.ts'
+import { createInjectionSources, type InjectionOptions } from '../faults/sources.ts'
+import type { Awaitable } from '../ground/awaitable.ts'
+import type { Arrival } from '../http/arrival.ts'
+import { contentOf } from '../http/content.ts'
+import type { Cors } from '../http/cors.ts'
+import type { Delivery } from '../http/delivery.ts'
+import type { HostCheck } from '../http/hosts.ts'
+import type { Log } from '../http/log.ts'
+import { ClientGone } from '../http/reception.ts'
+import { Replier, type ResponseValidation } from '../http/reply.ts'
+import { isUnbidden } from '../http/unbidden.ts'
+import { redactDeeply } from '../journal/redaction/redacted-log.ts'
+import { isReported, StoreError } from '../store/store-error.ts'
+import type { Conforming, Exchange } from './exchange.ts'
+import { createGate, type GateDeps } from './gate.ts'
+import { createInterference } from './interference.ts'
+import { createJudgement } from './judgement.ts'
+import { createRecorder, type RecorderDeps } from './recorder.ts'
+import { createResponder } from './response.ts'
+import { createRouting, MISLED } from './routing.ts'
+
+export interface ServiceDeps extends Omit<GateDeps, 'sources'>, InjectionOptions, RecorderDeps {
+  contract: ServiceContract
+  log: Log
+  responseValidation: ResponseValidation
+  /** Absent if pages of other origins may not use the service. */
+  cors: Cors | undefined
+  namesUs: HostCheck
+  /** See `Arrival.wait`. */
+  stopping: AbortSignal
+}
+
+/** The service. It does not reject. A client that has left gets no delivery. */
+export type Service = (arrival: Arrival) => Promise<Delivery | undefined>
+
+/** Adds its part to the exchange: at once, unless something takes time. */
+type Step = (exchange: Conforming) => Awaitable<void>
+
+/** Creates the service. It knows no socket, so that any door can call it. */
+export function createService(deps: ServiceDeps): Service {
+  const { contract, cors, store, clock, stopping, log } = deps
+  const { redactions } = deps.worlds.journal
+  const sources = createInjectionSources(deps)
+  const replier = new Replier(contract, deps.responseValidation)
+  const route = createRouting({ ...deps, answersPreflights: cors !== undefined })
+  const gate = createGate({ ...deps, sources })
+  const faults = createInterference(sources, { contract, replier, stopping, store, clock })
+  const judgement = createJudgement(contract, store, replier)
+  const respond = createResponder({ contract, clock, cors })
+  const record = createRecorder(deps)
+
+  /** The path of a request up to the decision. The first step that decides is the last one. */
+  const decisive: readonly Step[] = [
+    gate.admit, // key, plan, quota
+    turnAway, // what the route or the gate refuses
+    faults.injectBefore,
+    judgement.readBody, // and the check against the contract
+    faults.simulate, // what a domain name in the body asks for
+    judgement.judge, // inside of the store, if the account may change
+  ]
+  /** What follows every decision, and every failure before it. It asks the store too, and may fail itself. */
+  const final: readonly Step[] = [gate.refund, faults.injectAfter]
+
+  return async function answer(arrival) {
+    const exchange = route(arrival)
+    try {
+      for (const steps of [decisive, final]) {
+        try {
+          for (const step of steps) {
+            // Only an admitted request gets past the gate, and only one that conforms past the check.
+            const waiting = step(exchange as Conforming)
+            // A promise that nothing waits for would cost time.
+            if (waiting !== undefined) await waiting
+            if (steps === decisive && exchange.isDecided) break
+          }
+        } catch (error) {
+          fail(exchange, error)
+        }
+      }
+      return deliver(exchange)
+    } catch (error) {
+      const err = exchange.requestId === '' ? error : withoutSecrets(error, exchange)
+      log.error({ request_id: exchange.requestId || undefined, err }, 'The response could not be sent.')
+      return { lost: 'failure' }
+    }
+  }
+
+  function turnAway(exchange: Exchange): void {
+    const { refusal, unrouted, isPreflight } = exchange
+    if (isPreflight) {
+      // It needs no key, costs no quota, and meets no fault.
+      exchange.unspent = undefined
+      exchange.reply = { status: 204, headers: {}, body: contentOf(''), foreign: true }
+      exchange.isDecided = true
+    } else if (refusal !== undefined) {
+      judgement.refuse(exchange, refusal, refusal === unrouted && breaksContract(exchange))
+    }
+  }
+
+  function fail(exchange: Exchange, error: unknown): void {
+    if (exchange.requestId === '') gate.enterAnonymously(exchange)
+    if (error instanceof ClientGone) return
+    if (error instanceof StoreError && error.problem === 'unknown-account') {
+      // The account was deleted during the request, so the key belongs to no account any more.
+      exchange.allowance = undefined
+      exchange.unspent = gate.tellAnonymous(exchange)
+      exchange.injection = undefined
+      judgement.refuse(exchange, refuse({ code: 'unauthorized' }), false)
+      return
+    }
+    if (!isReported(error)) {
+      log.error({ request_id: exchange.requestId, err: withoutSecrets(error, exchange) }, 'The request failed.')
+    }
+    exchange.reply = replier.refuse(undefined, [{ code: 'internal_error' }])
+    exchange.failure = error
+  }
+
+  /** Records the exchange. `undefined` if the client has left. */
+  function deliver(exchange: Exchange): Delivery | undefined {
+    const { reply, lost, request } = exchange
+    if (reply !== undefined && !request.isAbandoned) {
+      const response = respond(exchange, reply)
+      record(exchange, response.headers)
+      return response
+    }
+    if (reply !== undefined) {
+      // The client left while it waited.
+      exchange.decided ??= { status: reply.status, code: reply.code }
+      exchange.reply = undefined
+    }
+    record(exchange, [])
+    return lost && { lost }
+  }
+
+  /** An error without the secrets of the request and its account. */
+  function withoutSecrets(error: unknown, { request, principal }: Exchange): unknown {
+    const { rawHeaders: headers, url: target = '' } = request
+    return redactDeeply(error, redactions.of({ headers, target, key: principal?.key.id }).redact)
+  }
+}
+
+/**
+ * Whether a request without an operation breaks the contract. The Host of another site does not come from the contract,
+ * and what a browser asks for by itself does not come from a client.
+ */
+function breaksContract({ unrouted, request: { method, headers }, path }: Exchange): boolean {
+  return unrouted !== MISLED && !isUnbidden({ method, path, authorization: headers.authorization })
+}

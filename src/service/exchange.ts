@@ -1,0 +1,128 @@
+import type { AccountHistory } from '../accounts/exchange-log.ts'
+import type { Conformity } from '../behaviour/conformity.ts'
+import type { GateDecision, Principal } from '../behaviour/gate.ts'
+import type { Operation } from '../contract/api.ts'
+import type { AccountState, DomainGroup } from '../domain/account.ts'
+import type { Problem, Refusal } from '../domain/errors.ts'
+import type { Allowance } from '../domain/quotas.ts'
+import type { Injection } from '../faults/injection.ts'
+import type { Arrival } from '../http/arrival.ts'
+import type { Content } from '../http/content.ts'
+import type { Loss, Transmission } from '../http/delivery.ts'
+import type { Reply } from '../http/reply.ts'
+import type { Route } from '../http/router.ts'
+import type { Query } from '../http/target.ts'
+import type { Past, UnsentResponse } from '../journal/entry.ts'
+import type { Moment } from '../store/store.ts'
+
+/** The parts of a request that the route finds. */
+export interface Routed {
+  request: Arrival
+  /** When it arrived, by `elapsed`. */
+  started: number
+  path: string
+  query: Query
+  route: Route
+  /** Whether a client without a key gets the refusal of the route too. */
+  needsNoKey: boolean
+  /** Whether it is a preflight request that gets an answer. */
+  isPreflight: boolean
+}
+
+const NO_PROBLEMS: readonly Problem<string>[] = []
+
+/**
+ * A request on its path, and what is known about it so far. Each step of `answer.ts` adds its part when it is done, so
+ * that after a failure the journal tells what was known before. All have all fields, because the engine is fast with
+ * objects of one shape.
+ */
+export class Exchange {
+  readonly request: Arrival
+  readonly started: number
+  readonly path: string
+  readonly query: Query
+  readonly needsNoKey: boolean
+  readonly isPreflight: boolean
+  readonly operation: Operation | undefined
+  /** Why it has no operation. */
+  readonly unrouted: (Route & { ok: false }) | undefined
+  /** Another operation of the path, if the path does not have the method. */
+  readonly neighbour: Operation | undefined
+
+  // The gate.
+  /** Empty before the gate. */
+  requestId = ''
+  /** Why the route or the gate refuses it. */
+  refusal: Refusal<string> | undefined = undefined
+  principal: Principal | undefined = undefined
+  /** The principal whose disabled key the request carries. */
+  disabled: Principal | undefined = undefined
+  /** The principal whose key the request presents, if it was refused before the key counted. */
+  owner: Principal | undefined = undefined
+  /** Where the request is recorded, if its key belongs to an account. */
+  history: AccountHistory | undefined = undefined
+  /** The state that the request found, and its name in the store. */
+  before: Past | undefined = undefined
+  moment: Moment | undefined = undefined
+  allowance: Allowance | undefined = undefined
+  /** The window that was charged. */
+  charged: GateDecision['charged'] = undefined
+  /** The rest of an uncharged quota, if the response shows it. */
+  unspent: Allowance | undefined = undefined
+
+  // The faults.
+  injection: Injection | undefined = undefined
+  /** What the injection has done, in sentences. */
+  effect: string | undefined = undefined
+  /** The service's own response, if a fault has acted on it, or if the client has left. */
+  decided: UnsentResponse | undefined = undefined
+  lost: Loss['lost'] | undefined = undefined
+  /** How the body is sent, if not as usual. */
+  transmission: Transmission | undefined = undefined
+
+  // The check against the contract.
+  conformity: Conformity | undefined = undefined
+  /** The body as received; absent if no body was read. */
+  content: Content | undefined = undefined
+  /** The body if it is JSON. */
+  value: unknown = undefined
+  /** The group in the query, as it was before. */
+  group: DomainGroup | undefined = undefined
+
+  // The outcome.
+  /** Whether no further step can change what is answered, except for the faults that act on the answer. */
+  isDecided = false
+  /** Absent if nothing is sent: a fault ends the connection, or the client has left. */
+  reply: Reply | undefined = undefined
+  /** The problems of the request. The first one is answered. */
+  problems = NO_PROBLEMS
+  /** See `Entry`. */
+  violatesContract = false
+  /** The account after the request, if it changed. */
+  after: AccountState | undefined = undefined
+  /** The internal failure, if there was one. */
+  failure: unknown = undefined
+
+  constructor({ request, started, path, query, route, needsNoKey, isPreflight }: Routed) {
+    this.request = request
+    this.started = started
+    this.path = path
+    this.query = query
+    this.needsNoKey = needsNoKey
+    this.isPreflight = isPreflight
+    this.operation = route.ok ? route.operation : undefined
+    this.unrouted = route.ok ? undefined : route
+    this.neighbour = route.ok ? undefined : route.neighbour
+  }
+}
+
+/** An exchange that has passed the gate. */
+export interface Admitted extends Exchange {
+  operation: Operation
+  principal: Principal
+}
+
+/** An admitted exchange whose request conforms to the contract. */
+export interface Conforming extends Admitted {
+  conformity: Extract<Conformity, { ok: true }>
+}
