@@ -15,7 +15,7 @@ import { measureLoad } from './throughput.mjs'
 const APPLICATION = fileURLToPath(new URL('servers/contract-app.mjs', import.meta.url))
 const [NONE, ...NAMES] = Object.keys(MIDDLEWARES)
 const COMPARED = NAMES.filter((name) => !name.includes(','))
-/** Changes nothing that a validator reads, but with it, none that the build has prepared is used. */
+/** Changes nothing that a validator reads, but with it, the document is validated and compiled at the start. */
 const OVERLAY = {
   overlay: '1.0.0',
   info: { title: 'Bench', version: '1' },

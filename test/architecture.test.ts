@@ -12,7 +12,7 @@ type Check = (sources: Sources) => string[]
  * of one level do not import each other.
  */
 const LEVELS: readonly (readonly string[])[] = [
-  ['cli.ts', 'index.ts', 'vitest.ts', 'node-test.ts', 'express.ts', 'prepare.ts', 'dashboard'],
+  ['cli.ts', 'index.ts', 'vitest.ts', 'node-test.ts', 'express.ts', 'dashboard'],
   ['cli'],
   ['trials', 'verify', 'proxy', 'mcp'],
   ['start', 'evidence'],

@@ -2,7 +2,7 @@ import type { Api } from '../contract/api.ts'
 import { compileApi } from '../contract/api-compiler.ts'
 import type { Contract } from '../contract/contract.ts'
 import { readDocument, resolveDocument } from '../contract/document.ts'
-import { compilerFor as usualCompiler } from '../contract/schema-compiler.ts'
+import { createCompiler } from '../contract/schema-compiler.ts'
 import { isInstant, parseDuration } from '../domain/iso-8601.ts'
 import { kebab } from '../domain/settings.ts'
 import { createRuleCheck, type RuleCheck } from '../faults/rule-check.ts'
@@ -10,32 +10,25 @@ import { valueAt } from '../ground/json.ts'
 import { ADMIN_CODES } from './codes.ts'
 
 /** The control plane's OpenAPI document. */
-export const CONTROL_DOCUMENT = 'src/admin/openapi.yaml'
+const CONTROL_DOCUMENT = 'src/admin/openapi.yaml'
 
 let api: Promise<Api> | undefined
 
 /**
  * The compiled document of the control plane. All servers of the process share it. With `validated: false`, it is
- * validated and compiled again.
+ * validated, which a test does so that no start need.
  */
 export function loadControlApi({ validated = true }: { validated?: boolean } = {}): Promise<Api> {
-  if (!validated) return compileControlApi({ validated })
-  api ??= compileControlApi({ validated })
+  if (!validated) return compileControlApi(validated)
+  api ??= compileControlApi(validated)
   return api
 }
 
-/** Compiles the document again. `validated` says that a test has validated it, so the start need not. */
-export async function compileControlApi(
-  { validated }: { validated: boolean },
-  compilerFor = usualCompiler,
-): Promise<Api> {
+async function compileControlApi(validated: boolean): Promise<Api> {
   const text = await readDocument({ path: CONTROL_DOCUMENT, codes: ADMIN_CODES, validated })
   const document = await resolveDocument(text)
-  const compiler = await compilerFor(document, {
-    'date-time': isInstant,
-    duration: (given: string) => parseDuration(given) !== undefined,
-  })
-  return compileApi(document, compiler)
+  const formats = { 'date-time': isInstant, duration: (given: string) => parseDuration(given) !== undefined }
+  return compileApi(document, createCompiler(formats, { validateSchema: !validated }))
 }
 
 /** The numeric settings of the document, which says what each one means. */

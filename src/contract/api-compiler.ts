@@ -1,7 +1,7 @@
 import type { OpenAPIV3_1 } from 'openapi-types'
 import type { Quota } from '../domain/quotas.ts'
 import { type Json, pointTo, valueAt } from '../ground/json.ts'
-import { FirstResults, memoize } from '../ground/memo.ts'
+import { memoize } from '../ground/memo.ts'
 import { type Api, type Operation, pointerOf, type ResponseContract } from './api.ts'
 import { METHODS } from './codes.ts'
 import { ContractError } from './contract-error.ts'
@@ -13,24 +13,12 @@ import { compileRules, type Rule } from './rules.ts'
 import type { SchemaCompiler } from './schema-compiler.ts'
 import { compileWriter as compileFixedWriter, type WriterCompiler } from './writer.ts'
 
-/** Operations that other documents have compiled, and what these must have in common beside the operation. */
-interface CompiledOperations {
-  known: FirstResults<Operation>
-  basis: readonly unknown[]
-}
-
 /**
  * Compiles a document: its schemas with `compile`, and the writers of its responses with `compileWriter`.
  * @throws ContractError for anything that would fail later.
  */
-export function compileApi(
-  document: ApiDocument,
-  compile: SchemaCompiler,
-  compileWriter = compileFixedWriter,
-  { known, basis }: CompiledOperations = { known: new FirstResults(), basis: [] },
-): Api {
-  const { resolved, source, catalogue, file } = document
-  const common = [...basis, source['x-error-defaults'], source['security'], resolved.components?.securitySchemes]
+export function compileApi(document: ApiDocument, compile: SchemaCompiler, compileWriter = compileFixedWriter): Api {
+  const { resolved, catalogue, file } = document
   const validators = createValidators(document, compile)
   const compileOperation = createOperationCompiler(document, validators, compileWriter)
   const operations: Operation[] = []
@@ -39,10 +27,7 @@ export function compileApi(
     for (const method of METHODS) {
       const operation = item?.[method]
       if (operation === undefined) continue
-      const holder = item as Json
-      const compiled = known.get(operation, [...common, holder['x-quota'], holder['x-rule']], () =>
-        compileOperation(path, method, holder, operation),
-      )
+      const compiled = compileOperation(path, method, item as Json, operation)
       const namesake = operations.find(({ id }) => id === compiled.id)
       if (namesake) {
         const reason = `The operationId ${compiled.id} is taken by ${namesake.method} ${namesake.path}.`
@@ -126,6 +111,6 @@ function createOperationCompiler(document: ApiDocument, validators: DocumentVali
   /** The rules of the object at a JSON pointer. */
   function compileRulesAt(holder: string): readonly Rule[] {
     const rules = valueAt(document.resolved, `${holder}/x-rule`)
-    return compileRules(rules, holder, (schema, at) => validators.validator(schema, at, 'validity'))
+    return compileRules(rules, holder, (schema, at) => validators.validator(schema, at, 'first'))
   }
 }

@@ -1,15 +1,12 @@
 import { camel, type Settings } from '../domain/settings.ts'
 import { type Json, mergePatch } from '../ground/json.ts'
-import { FirstResults } from '../ground/memo.ts'
-import type { Operation } from './api.ts'
 import { type Assumption, assumptionsOf, overlayFor } from './assumptions.ts'
 import type { CodesBySetting } from './codes.ts'
 import { type Contract, compileContract, loadContract } from './contract.ts'
 import { ContractError } from './contract-error.ts'
-import { readSource, shareReferences } from './document.ts'
+import { readSource } from './document.ts'
 import { extensionsOf } from './extensions.ts'
 import type { Overlay } from './overlay.ts'
-import { createSharedSource } from './schema-compiler.ts'
 
 /** A choice other than ours that the specification permits. */
 export interface Alternative {
@@ -33,8 +30,8 @@ export interface Choices {
   /** The contract with the overlays of the user, and no alternative. */
   contract: Contract
   /**
-   * The contract under these alternatives. It is not validated again, so compiling hundreds of them is fast. The
-   * contract under a single alternative is compiled once.
+   * The contract under these alternatives. It is not validated again. The contract under a single alternative is
+   * compiled once.
    * @throws ContractError for alternatives that conflict, as far as this shows without validation
    */
   compile(alternatives: readonly Alternative[]): Promise<Contract>
@@ -60,11 +57,8 @@ export function readChoices(overlays: readonly Overlay[]): Promise<Choices> {
 async function compareChoices(overlays: readonly Overlay[]): Promise<Choices> {
   const contract = await loadContract({ overlays })
   const source = await readSource(overlays)
-  const compilers = createSharedSource()
-  const references = shareReferences()
-  const operations = new FirstResults<Operation>()
   const compileAnew = (chosen: readonly Alternative[]) =>
-    compileContract({ source, overlays: overlaysOf(chosen), validated: true, references }, compilers, operations)
+    compileContract({ source, overlays: overlaysOf(chosen), validated: true })
   const compiled = settingsCompiledInto(source)
   const singles = new WeakMap<Alternative, Promise<Contract>>()
   const assumptions = assumptionsOf(source, extensionsOf(source))

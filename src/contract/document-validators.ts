@@ -1,10 +1,9 @@
 import type { Json } from '../ground/json.ts'
 import { type Violation, violationOf } from '../ground/schema.ts'
-import type { Validate } from './bounded-check.ts'
 import { ContractError } from './contract-error.ts'
 import type { ApiDocument } from './document.ts'
 import { defaultCodesOf } from './problems.ts'
-import type { Detail, SchemaCompiler } from './schema-compiler.ts'
+import type { Extent, SchemaCompiler, Validate } from './schema-compiler.ts'
 
 const NONE: readonly never[] = []
 
@@ -16,10 +15,10 @@ export function createValidators({ source, file, validated }: ApiDocument, compi
    * The validator of the schema at `pointer`. If the document has been validated before, the schema is compiled at the
    * first call, because a start needs no validator. @throws ContractError
    */
-  function validator(schema: unknown, pointer: string, detail: Detail = 'errors'): Validate {
+  function validator(schema: unknown, pointer: string, extent: Extent = 'all'): Validate {
     const compile = (): Validate => {
       try {
-        return compileSchema(schema as Json, detail)
+        return compileSchema(schema as Json, extent)
       } catch (cause) {
         throw error(pointer, `The schema cannot be compiled: ${(cause as Error).message}.`)
       }

@@ -1,16 +1,15 @@
+import { isAbsolute } from 'node:path'
 import type { OpenAPIV3_1 } from 'openapi-types'
 import { ERROR_CODES } from '../domain/errors.ts'
 import type { Settings } from '../domain/settings.ts'
 import { isObject, type Json, valueAt } from '../ground/json.ts'
-import { FirstResults } from '../ground/memo.ts'
-import { readPackageFile } from '../ground/package-files.ts'
+import { isSource, readPackageFile } from '../ground/package-files.ts'
 import { Catalogue } from './catalogue.ts'
-import { type PlacedOperations, placeCodes } from './codes.ts'
+import { placeCodes } from './codes.ts'
 import { ContractError } from './contract-error.ts'
 import { checkCodes, checkConstraints, checkIds, checkOpenApi, checkReferences } from './document-checks.ts'
 import { checkExtensions, type Extension, extensionsOf, withConstraints } from './extensions.ts'
 import { applyOverlay, type Overlay } from './overlay.ts'
-import { type PreparedDocument, readFindings, readPrepared, writeFindings } from './prepared.ts'
 import { placeHeaders } from './response-headers.ts'
 import { parseYaml } from './yaml.ts'
 
@@ -27,11 +26,9 @@ export interface DocumentText {
   catalogue: Catalogue
   /**
    * Whether the document was validated before: it is that of the package, a test validates it, and no overlay has
-   * changed it. Then checks that would only find mistakes in it are skipped. They take two thirds of the loading time.
+   * changed it. Then checks that would only find mistakes in it are skipped.
    */
   validated: boolean
-  /** The result of the build for this document. */
-  prepared: PreparedDocument | undefined
 }
 
 /** The same document with every code under its status in the catalogue. */
@@ -52,13 +49,11 @@ export interface DocumentOptions {
   codes?: readonly string[]
   /** Whether the document was validated before; by default true for that of this package without overlays. */
   validated?: boolean
-  /** With it, what the document shares with others is resolved once. */
-  references?: SharedReferences
 }
 
 /** The document of this package as written, with overlays applied and without checks. @throws ContractError */
 export async function readSource(overlays: readonly Overlay[] = []): Promise<Json> {
-  let source = await readWritten(readText(OWN_DOCUMENT), OWN_DOCUMENT)
+  let source = await readWritten(OWN_DOCUMENT)
   for (const overlay of overlays) source = await applyOverlay(source, overlay)
   return source
 }
@@ -68,18 +63,15 @@ export async function readDocument(options: DocumentOptions = {}): Promise<Docum
   const { path, overlays = [], longestWindow = Number.POSITIVE_INFINITY, codes = ERROR_CODES } = options
   const file = path ?? OWN_DOCUMENT
   const validated = options.validated ?? (path === undefined && overlays.length === 0)
-  const text = options.source ?? readText(file)
-  let prepared = validated && Buffer.isBuffer(text) ? readPrepared(text) : undefined
-  let source = prepared?.source ?? (Buffer.isBuffer(text) ? await readWritten(text, file) : text)
+  let source = options.source ?? (await readWritten(file))
   for (const overlay of overlays) source = await applyOverlay(source, overlay)
   source = cutWindows(source, longestWindow)
-  prepared &&= { ...prepared, source }
-  // The extensions are collected on first use. A start with a prepared document does not need them.
+  // A start that only serves needs no extensions, so they are collected on first use.
   let found: Extension[] | undefined
   const extensions = () => (found ??= extensionsOf(source))
   if (!validated) await checkExtensions(extensions(), file)
   const catalogue = Catalogue.read(source, codes, file)
-  if (prepared === undefined && !(validated && options.source !== undefined)) {
+  if (!validated) {
     checkCodes(extensions(), catalogue, file)
     checkReferences(source, file)
     checkIds(extensions(), file)
@@ -93,7 +85,6 @@ export async function readDocument(options: DocumentOptions = {}): Promise<Docum
     },
     catalogue,
     validated,
-    prepared,
   }
 }
 
@@ -114,18 +105,27 @@ function cutWindows(source: Json, longest: number): Json {
  * Places the codes and the headers by the settings, validates the result as OpenAPI, and resolves its references. A
  * document without settings keeps its headers as written. @throws ContractError
  */
-export async function resolveDocument(
-  text: DocumentText,
-  settings?: Settings,
-  references?: SharedReferences,
-): Promise<ApiDocument> {
-  const { prepared, catalogue, file, validated } = text
-  const source = prepared?.source ?? placeCodes(text.source, catalogue, file, references?.placed)
-  if (prepared === undefined && settings !== undefined) placeHeaders(source, settings)
+export async function resolveDocument(text: DocumentText, settings?: Settings): Promise<ApiDocument> {
+  const { catalogue, file, validated } = text
+  const source = placeCodes(text.source, catalogue, file)
+  if (settings !== undefined) placeHeaders(source, settings)
   if (!validated) await checkOpenApi(source, file)
-  const resolved = followReferences(source, references) as OpenAPIV3_1.Document
+  const resolved = followReferences(source) as OpenAPIV3_1.Document
   // The same object is returned, because a copy would evaluate the property `extensions`.
   return Object.assign(text, { source, resolved })
+}
+
+/** Where the build writes a document of the package as JSON, which is read in a fraction of the time. */
+function jsonPathOf(file: string): string {
+  return file.replace(/^(?:src\/)?(.*)\.yaml$/, 'dist/$1.json')
+}
+
+/** A document as it is written. @throws ContractError */
+async function readWritten(file: string): Promise<Json> {
+  if (!isSource && !isAbsolute(file)) return JSON.parse(readPackageFile(jsonPathOf(file)).toString())
+  const source = await parseYaml(readText(file).toString(), file)
+  if (!isObject(source)) throw new ContractError(file, '', 'An OpenAPI document must be an object.')
+  return source
 }
 
 function readText(file: string): Buffer {
@@ -136,100 +136,24 @@ function readText(file: string): Buffer {
   }
 }
 
-/** The name of the findings of the build with a document as it is written. */
-const WRITTEN = 'written'
-
-/** A document as it is written. The build keeps that of the package as JSON, which is read in a fraction of the time. */
-async function readWritten(text: Buffer, file: string): Promise<Json> {
-  return (readFindings(text, WRITTEN) as Json | undefined) ?? parseSource(text, file)
-}
-
-/** Stores what `readWritten` reads for the document of the package. */
-export async function keepWritten(): Promise<void> {
-  const text = readText(OWN_DOCUMENT)
-  await writeFindings(text, WRITTEN, await parseSource(text, OWN_DOCUMENT))
-}
-
-async function parseSource(text: Buffer, file: string): Promise<Json> {
-  const source = await parseYaml(text.toString(), file)
-  if (!isObject(source)) throw new ContractError(file, '', 'An OpenAPI document must be an object.')
-  return source
-}
-
-/**
- * Resolves the references of documents that share parts. A part that no change has reached is resolved once for all of
- * them: hundreds of documents may differ from the first one by a few words each.
- */
-export interface SharedReferences {
-  readonly parts: WeakMap<Json, ResolvedPart>
-  /** The targets of the first document, by JSON pointer. */
-  readonly targets: Map<string, unknown>
-  readonly placed: PlacedOperations
-}
-
-interface ResolvedPart {
-  result: unknown
-  /** JSON pointers to everything that it refers to, directly or not. */
-  refers: ReadonlySet<string>
-}
-
-export function shareReferences(): SharedReferences {
-  const placed = { codes: new FirstResults<readonly string[]>(), operations: new FirstResults<Json>() }
-  return { parts: new WeakMap(), targets: new Map(), placed }
-}
-
-const NO_REFERENCES: ReadonlySet<string> = new Set()
-
 /**
  * A copy with resolved references. The `x-constraints` of each schema become keywords of the schema. Several references
- * to one object lead to one copy. `checkReferences` has excluded missing targets and cycles. Each start does this
- * again: reading a file with the result would take longer, 1.5 ms of 15. Only what documents share is recorded, because
- * that takes five times as long.
+ * to one object lead to one copy. `checkReferences` has excluded missing targets and cycles.
  */
-export function followReferences(document: Json, shared?: SharedReferences): unknown {
-  const present = new Map<string, unknown>()
-  const followed = new Map<Json, ResolvedPart>()
-  function targetOf(reference: string): unknown {
-    if (!present.has(reference)) present.set(reference, valueAt(document, reference))
-    return present.get(reference)
-  }
-  function follow(value: unknown, refers?: Set<string>): unknown {
-    if (Array.isArray(value)) return value.map((item) => follow(item, refers))
+export function followReferences(document: Json): unknown {
+  const followed = new Map<Json, unknown>()
+  function follow(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map(follow)
     if (!isObject(value)) return value
-    const part = followed.get(value) ?? reusable(value) ?? followAnew(value)
-    if (refers !== undefined) for (const reference of part.refers) refers.add(reference)
-    return part.result
+    if (!followed.has(value)) followed.set(value, copyOf(value))
+    return followed.get(value)
   }
-  function reusable(value: Json): ResolvedPart | undefined {
-    const part = shared?.parts.get(value)
-    if (part === undefined || !leadToSame(part.refers)) return undefined
-    followed.set(value, part)
-    return part
-  }
-  /** Whether the references lead to the same objects as in the first document. */
-  function leadToSame(references: ReadonlySet<string>): boolean {
-    for (const reference of references) {
-      const target = targetOf(reference)
-      if (shared?.targets.has(reference) === false) shared.targets.set(reference, target)
-      if (shared?.targets.get(reference) !== target) return false
-    }
-    return true
-  }
-  function followAnew(value: Json): ResolvedPart {
-    const found = shared && new Set<string>()
+  function copyOf(value: Json): unknown {
     const { $ref: reference, ...rest } = withConstraints(value)
-    for (const key in rest) rest[key] = follow(rest[key], found)
-    let target: unknown
-    if (typeof reference === 'string') {
-      found?.add(reference.slice(1))
-      target = follow(targetOf(reference.slice(1)), found)
-    }
-    const result =
-      target === undefined ? rest : Object.keys(rest).length === 0 ? target : { ...(target as Json), ...rest }
-    const part = { result, refers: found === undefined || found.size === 0 ? NO_REFERENCES : found }
-    followed.set(value, part)
-    if (leadToSame(part.refers)) shared?.parts.set(value, part)
-    return part
+    for (const key in rest) rest[key] = follow(rest[key])
+    if (typeof reference !== 'string') return rest
+    const target = follow(valueAt(document, reference.slice(1)))
+    return Object.keys(rest).length === 0 ? target : { ...(target as Json), ...rest }
   }
   return follow(document)
 }

@@ -3,7 +3,6 @@ import { countBelow } from '../ground/counting.ts'
 import { pointTo } from '../ground/json.ts'
 import { readPackageFile } from '../ground/package-files.ts'
 import { OWN_DOCUMENT } from './document.ts'
-import { readFindings, writeFindings } from './prepared.ts'
 
 /**
  * The line of a YAML text, from 1, with the key or the item that a JSON pointer leads to. An addition of an overlay,
@@ -11,35 +10,17 @@ import { readFindings, writeFindings } from './prepared.ts'
  */
 export type LineOf = (pointer: string) => number
 
-/** The name of the findings of the build with the lines of the document. */
-const ABOUT = 'lines'
-
 let own: Promise<LineOf> | undefined
 
 /** The lines of the service's OpenAPI document in the package. All callers in a process share the result. */
 export function readLines(): Promise<LineOf> {
-  own ??= readOwnLines()
+  own ??= linesOf(readPackageFile(OWN_DOCUMENT).toString())
   return own
-}
-
-async function readOwnLines(): Promise<LineOf> {
-  const text = readPackageFile(OWN_DOCUMENT)
-  const kept = readFindings(text, ABOUT) as Record<string, number> | undefined
-  return kept === undefined ? linesOf(text.toString()) : lineIn(new Map(Object.entries(kept)))
-}
-
-/** Stores the lines of the document, because finding them takes as long as parsing it. */
-export async function keepLines(): Promise<void> {
-  const text = readPackageFile(OWN_DOCUMENT)
-  await writeFindings(text, ABOUT, Object.fromEntries(await findLines(text.toString())))
 }
 
 /** The lines of a text that is valid YAML and one document. */
 export async function linesOf(text: string): Promise<LineOf> {
-  return lineIn(await findLines(text))
-}
-
-function lineIn(lines: ReadonlyMap<string, number>): LineOf {
+  const lines = await findLines(text)
   return (pointer) => {
     for (let place = pointer; place !== ''; place = place.slice(0, place.lastIndexOf('/'))) {
       const line = lines.get(place)

@@ -61,15 +61,14 @@ export function asOverlay(document: unknown, name: string): Overlay {
  * Specification permits it, but here it is a misspelt choice that would silently have no effect. @throws ContractError
  */
 export async function applyOverlay(document: Json, { name, actions }: Overlay): Promise<Json> {
-  // Unchanged parts are shared with the document: hundreds of documents differ from it by a few words each.
-  const root: Json = { $: document }
-  const copies = new Set<unknown>([root])
+  const { query } = await import('json-p3')
+  const root = { $: copyOf(document) as Json }
   for (const [index, { target: written, update, remove }] of actions.entries()) {
     const target = written.replace(FORMER_CATALOGUE, "$['x-errors']")
     const fail = (reason: string, field = '') => new ContractError(name, `/actions/${index}${field}`, reason)
     let locations: (string | number)[][]
     try {
-      locations = await locationsOf(target, root['$'])
+      locations = query(target, root.$ as never).nodes.map((node) => node.location)
     } catch (error) {
       throw fail(
         `The target ${oneLine(target)} is no JSONPath (RFC 9535): ${oneLine((error as Error).message)}.`,
@@ -83,84 +82,44 @@ export async function applyOverlay(document: Json, { name, actions }: Overlay): 
     }
     for (const location of lastFirst(locations)) {
       const path = ['$', ...location]
-      const last = path.pop() ?? '$'
-      const parent = openForChanges(root, path, copies)
+      const last = String(path.pop())
+      const holder = path.reduce<Json>((value, step) => value[step] as Json, root)
       if (remove === true) {
         if (path.length === 0) throw fail('The document itself cannot be removed.', '/target')
-        if (Array.isArray(parent)) parent.splice(Number(last), 1)
-        else delete parent[last]
+        if (Array.isArray(holder)) holder.splice(Number(last), 1)
+        else delete holder[last]
         continue
       }
-      const selected = (parent as Json)[last]
+      const selected = holder[last]
       if (typeof selected !== 'object' || selected === null) {
         throw fail(`The target ${oneLine(target)} selects a single value; select the object that holds it.`, '/target')
       }
       if (!Array.isArray(selected) && !isObject(update))
         throw fail('The update of an object must be an object.', '/update')
-      define(
-        parent as Json,
-        String(last),
-        Array.isArray(selected) ? [...selected, structuredClone(update)] : merge(selected, update),
-      )
+      // The update of an array is one more entry.
+      define(holder, last, merge(selected, Array.isArray(selected) ? [update] : update))
     }
   }
-  return root['$'] as Json
+  return root.$
 }
 
 /** The error catalogue was part of the components, and overlays of that time still hold. */
 const FORMER_CATALOGUE = /^\$(?:\.components|\[['"]components['"]\])(?:\.x-errors|\[['"]x-errors['"]\])/
 
-/** A normalized path (RFC 9535 §2.7) without escaped characters: `$['paths'][0]`. */
-const NORMALIZED = /^\$(?:\['[^'\\\p{Cc}]*'\]|\[(?:0|[1-9]\d{0,14})\])*$/u
-const STEP = /\['([^']*)'\]|\[(\d+)\]/g
-
-/**
- * The places that a JSONPath selects. A normalized path, such as those of all alternatives, selects at most one. To
- * follow it takes no time beside loading the package for all others.
- */
-async function locationsOf(target: string, document: unknown): Promise<(string | number)[][]> {
-  if (!NORMALIZED.test(target)) {
-    const { query } = await import('json-p3')
-    return query(target, document as never).nodes.map((node) => node.location)
-  }
-  const location: (string | number)[] = []
-  let value = document
-  for (const [, name, index] of target.matchAll(STEP)) {
-    const isThere = name === undefined ? Array.isArray(value) : isObject(value)
-    const step = name ?? Number(index)
-    if (!isThere || !Object.hasOwn(value as Json, step)) return []
-    location.push(step)
-    value = (value as Json)[step]
-  }
-  return [location]
-}
-
-/** The object or array at the path. It and everything on the path are copies. Each is copied once. */
-function openForChanges(root: Json, path: readonly (string | number)[], copies: Set<unknown>): Json | unknown[] {
-  let holder: Json | unknown[] = root
-  for (const step of path) {
-    const value = (holder as Json)[step] as Json | unknown[]
-    if (copies.has(value)) {
-      holder = value
-      continue
-    }
-    const copy = Array.isArray(value) ? [...value] : { ...value }
-    copies.add(copy)
-    define(holder as Json, String(step), copy)
-    holder = copy
-  }
-  return holder
-}
-
 /** Overlay 1.0 §4.4.3: objects are merged, arrays are concatenated, anything else is replaced. */
 function merge(target: unknown, update: unknown): unknown {
-  if (Array.isArray(target) && Array.isArray(update)) return [...target, ...structuredClone(update)]
-  if (!isObject(target) || !isObject(update)) return structuredClone(update)
+  if (Array.isArray(target) && Array.isArray(update)) return [...target, ...(copyOf(update) as unknown[])]
+  if (!isObject(target) || !isObject(update)) return copyOf(update)
   const merged = { ...target }
   for (const [key, value] of Object.entries(update)) {
-    define(merged, key, Object.hasOwn(target, key) ? merge(target[key], value) : structuredClone(value))
+    define(merged, key, Object.hasOwn(target, key) ? merge(target[key], value) : copyOf(value))
   }
   return merged
+}
+
+/** A copy in which no two places are the same object, as places of YAML with an alias are: a change is of one place. */
+function copyOf(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value))
 }
 
 /** Each place once. A later entry of an array comes first, so its removal does not move an earlier entry. */

@@ -1,7 +1,7 @@
 import type { ErrorObject } from 'ajv/dist/2020.js'
 import { isObject, type Json, pointTo, stepsOf, valueAt } from '../ground/json.ts'
 import { type Violation, violationOf } from '../ground/schema.ts'
-import type { Validate } from './bounded-check.ts'
+import type { Extent, Validate } from './schema-compiler.ts'
 
 /** A violation, and the place in the document of what was expected. */
 export interface PlacedViolation extends Violation {
@@ -18,11 +18,7 @@ const NONE: readonly never[] = []
  * The check against a schema that was made from the one at `pointer` of the document. Schemas may have become `anyOf`
  * their versions; the first is the one that the document has. `compile` is called when the first value is checked.
  */
-export function createPlacedCheck(
-  document: Json,
-  pointer: string,
-  compile: (extent: 'all' | 'first') => Validate,
-): PlacedCheck {
+export function createPlacedCheck(document: Json, pointer: string, compile: (extent: Extent) => Validate): PlacedCheck {
   let [isValid, findAll]: (Validate | undefined)[] = []
   /** Equal bodies are often one object. */
   const valid = new WeakSet<object>()

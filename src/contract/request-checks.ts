@@ -2,7 +2,6 @@ import type { ErrorObject } from 'ajv/dist/2020.js'
 import type { Problem } from '../domain/errors.ts'
 import type { Json } from '../ground/json.ts'
 import type { Operation } from './api.ts'
-import { boundErrors } from './bounded-check.ts'
 import type { DocumentValidators } from './document-validators.ts'
 import { problemOf, problemsOf } from './problems.ts'
 
@@ -47,6 +46,6 @@ export function compileBodyCheck(
   validators: DocumentValidators,
 ): Operation['checkBody'] {
   if (schema === undefined) return () => NONE
-  const findErrors = boundErrors(schema, (part, place) => validators.validator(part, pointer + place))
-  return (body) => problemsOf(findErrors(body), validators.defaultCodes)
+  const validate = validators.validator(schema, pointer)
+  return (body) => (validate(body) ? NONE : problemsOf(validate.errors ?? [], validators.defaultCodes))
 }

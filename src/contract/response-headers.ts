@@ -5,17 +5,16 @@ import { follow } from './references.ts'
 const QUOTA_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const
 
 /**
- * Changes a document from `placeCodes` so that each response declares its headers under these settings. Parts that the
- * document shares with others do not change. The document as written declares the headers for `charged`.
+ * Changes a document from `placeCodes` so that each response declares its headers under these settings. The document as
+ * written declares the headers for `charged`.
  */
 export function placeHeaders(document: Json, { quotaHeaders }: Pick<Settings, 'quotaHeaders'>): void {
   if (quotaHeaders === 'charged') return
   for (const item of Object.values((document['paths'] ?? {}) as Json)) {
     if (!isObject(item) || item['x-quota'] === undefined) continue
-    for (const [method, operation] of Object.entries(item)) {
-      if (!isObject(operation) || !isObject(operation['responses'])) continue
-      const responses = { ...operation['responses'] }
-      item[method] = { ...operation, responses }
+    for (const operation of Object.values(item)) {
+      const responses = isObject(operation) ? operation['responses'] : undefined
+      if (!isObject(responses)) continue
       for (const [status, reference] of Object.entries(responses)) {
         const response = follow(document, reference)
         if (!status.startsWith('x-') && isObject(response)) responses[status] = withQuota(response, quotaHeaders)

@@ -8,7 +8,7 @@ import { comparableHostname } from './hostname.ts'
 import { type LineOf, readLines } from './lines.ts'
 import { createPlacedCheck, type PlacedCheck } from './placed-check.ts'
 import { follow } from './references.ts'
-import { createLazyCompiler, UUID } from './schema-compiler.ts'
+import { createCompiler, UUID } from './schema-compiler.ts'
 import { demandedKeywords, rewrite } from './widening.ts'
 
 /** What the specification permits a service, as far as the document knows: our choices and all alternatives in one. */
@@ -51,7 +51,7 @@ function widen(contract: Contract, lineOf: LineOf): Widest {
   const inside = refusals.filter(({ isOutside }) => !isOutside)
   const outside = refusals.filter(({ isOutside, code }) => isOutside || CHECKED_FIRST.has(code))
   const open = openPlaces(assumptions)
-  const compile = createLazyCompiler(FORMATS, { verbose: true, code: { optimize: false } })
+  const compile = createCompiler(FORMATS, { validateSchema: false, code: { optimize: false } })
   let resolved: unknown
   /** What an overlay has removed from the document permits everything. */
   function schemaAt(pointer: string): Json {
@@ -62,13 +62,9 @@ function widen(contract: Contract, lineOf: LineOf): Widest {
     contract,
     lineOf,
     errors,
-    checkAt: memoize(
-      (pointer) =>
-        createPlacedCheck(source, pointer, (extent) =>
-          compile(schemaAt(pointer), extent === 'all' ? 'errors' : 'validity'),
-        ),
-      { limit: Number.POSITIVE_INFINITY },
-    ),
+    checkAt: memoize((pointer) => createPlacedCheck(source, pointer, (extent) => compile(schemaAt(pointer), extent)), {
+      limit: Number.POSITIVE_INFINITY,
+    }),
     successStatuses: memoizeWeakly((operation: Operation) => {
       const all = [...paths].flatMap((each) =>
         Object.keys((valueAt({ paths: each }, `${pointerOf(operation)}/responses`) ?? {}) as Json).map(Number),

@@ -31,16 +31,3 @@ export function memoizeWeakly<Part extends object, Value>(compute: (part: Part) 
     return result
   }
 }
-
-/** The first result for an object, kept for as long as the object is in use, and given again where its basis is the same. */
-export class FirstResults<Value> {
-  readonly #results = new WeakMap<object, { basis: readonly unknown[]; value: Value }>()
-
-  get(part: object, basis: readonly unknown[], make: () => Value): Value {
-    const first = this.#results.get(part)
-    if (first?.basis.every((each, index) => each === basis[index])) return first.value
-    const value = make()
-    if (first === undefined) this.#results.set(part, { basis, value })
-    return value
-  }
-}

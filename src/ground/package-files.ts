@@ -1,9 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, resolve } from 'node:path'
-import { LOST_FILES } from './lost-files.ts'
 
 const NAME = 'dmarc-understudy'
+/** What the program says where it was separated from its files. */
+const LOST_FILES =
+  'dmarc-understudy does not find its own files, because it was bundled or copied without them. Keep it out of the bundle, ' +
+  "and install it where the bundle runs. Next.js: serverExternalPackages: ['dmarc-understudy']; esbuild: " +
+  "--external:dmarc-understudy; webpack: externals: { 'dmarc-understudy': 'commonjs dmarc-understudy' }; Rollup: external: " +
+  "[/^dmarc-understudy/]; Vite: ssr.external: ['dmarc-understudy']."
 const load = createRequire(import.meta.url)
 /** The folder of the package. */
 const FOLDER = locatePackage()
@@ -24,7 +29,7 @@ function locatePackage(): string {
 }
 
 /** Where a file of the package is on the disk. */
-export function placeOf(path: string): string {
+function placeOf(path: string): string {
   return resolve(FOLDER, path)
 }
 
@@ -35,16 +40,6 @@ export function placeOf(path: string): string {
  */
 export function readPackageFile(path: string): Buffer {
   return readFileSync(placeOf(path))
-}
-
-/** The same; `undefined` if there is no such file. */
-export function findPackageFile(path: string): Buffer | undefined {
-  try {
-    return readPackageFile(path)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
 }
 
 /** The names of the files in a folder of the package. */

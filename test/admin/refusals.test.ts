@@ -27,7 +27,11 @@ const BODIES: Readonly<Record<string, Row[]>> = {
     ],
     [{ fixture: './fixtures/demo.json' }, 'invalid_value'],
     [{ fixture: { domains: ['no host'] } }, 'invalid_fixture', /^fixture#\/domains\/0: "no host" is not a valid/],
-    [{ fixture: { color: 'red' } }, 'invalid_fixture', /^fixture#\/color: .*allowed fields are .*scenes, former_domains\.$/],
+    [
+      { fixture: { color: 'red' } },
+      'invalid_fixture',
+      /^fixture#\/color: .*allowed fields are .*scenes, former_domains\.$/,
+    ],
     [{ colour: 'red' }, 'unknown_field', /The field `colour` is unknown/],
   ],
   [`PATCH ${AT}`]: [

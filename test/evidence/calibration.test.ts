@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { load } from 'js-yaml'
 import { describe, expect, it } from 'vitest'
@@ -5,7 +6,7 @@ import { type Alternative, nameOf } from '../../src/contract/choices.ts'
 import { applyOverlay } from '../../src/contract/overlay.ts'
 import { calibrate, messagesIn, readCalibration } from '../../src/evidence/calibration.ts'
 import { describeEvidence, type Evidence } from '../../src/evidence/evidence-file.ts'
-import { isObject, type Json, mergePatch, stepsOf, valueAt } from '../../src/ground/json.ts'
+import { type Json, mergePatch, stepsOf, valueAt } from '../../src/ground/json.ts'
 import type { ChoiceObservation } from '../../src/judge/choice-evidence.ts'
 import { choices } from '../support/choices.ts'
 
@@ -131,7 +132,7 @@ describe('messages', () => {
     expect(valueAt(document, '/x-errors/conflicting_fields/message')).toBe('Not both.')
     expect(valueAt(document, '/components/schemas/DeletedDomains/properties/message/default')).toBe('They are gone.')
     expect(valueAt(document, '/components/schemas/DeletedDomainGroup/properties/message/default')).toBe('It is gone.')
-    const changed = Object.keys(document).filter((key) => isObject(document[key]) && document[key] !== source[key])
+    const changed = Object.keys(document).filter((key) => !isDeepStrictEqual(document[key], source[key]))
     expect(changed).toEqual(['components', 'x-errors'])
   })
 

@@ -22,7 +22,7 @@ it('The package has what it exports, its licence and the licences of what the pa
   const { size, files } = await pack()
   const paths = files.map(({ path }) => path)
   const exported = [...JSON.stringify(manifest.exports).matchAll(/"\.\/([^"]+\.\w+)"/g)].map(([, path = '']) => path)
-  const own = ['LICENSE', 'dist/cli.js', 'dist/index.js', 'dist/index.cjs', 'openapi.yaml', 'src/admin/openapi.yaml']
+  const own = ['LICENSE', 'dist/cli.js', 'dist/index.js', 'index.cjs', 'openapi.yaml', 'src/admin/openapi.yaml']
   expect(paths).toEqual(expect.arrayContaining([...own, ...exported.filter((path) => existsSync(join(ROOT, path)))]))
   expect(exported.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
   expect(paths.filter((path) => /^(test|bench|\.ci)\/|\.tsbuildinfo$|^dist\/\./.test(path))).toEqual([])
