@@ -1,7 +1,7 @@
 import { OrderedMap } from 'immutable'
 import type { AccountState } from './account.ts'
 import { type FaultTally, type MatchingRule, type TriggeredRule, triggerRule } from './faults.ts'
-import { type Allowance, chargeQuota, type Hits, keyHashOf } from './quotas.ts'
+import { type Allowance, type Charge, chargeQuota, type Hits, keyHashOf } from './quotas.ts'
 
 /** The counts beside the state of an account. A value: a change makes new ones. */
 export interface Counters {
@@ -78,8 +78,9 @@ export function decideCounts(
   }
 }
 
-function limitAt({ limit, graceLimit, graceEnds, ...charge }: PlannedCharge, now: number) {
-  return { ...charge, limit: now < graceEnds ? graceLimit : limit }
+/** Written field by field, because every request is counted, and a spread takes longer. */
+function limitAt({ limit, graceLimit, graceEnds, window, start, enforced }: PlannedCharge, now: number): Charge {
+  return { limit: now < graceEnds ? graceLimit : limit, window, start, enforced }
 }
 
 /**

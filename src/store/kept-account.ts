@@ -72,7 +72,9 @@ export class KeptAccount {
   /** Keeps the counters of a request; the next write includes them. */
   count(counters: Counters): void {
     this.#hasUnsaved = true
-    if (counters !== this.account.counters) this.account = { ...this.account, counters }
+    const { state, incarnation, version } = this.account
+    // Written field by field, because every request is counted, and a spread takes longer.
+    if (counters !== this.account.counters) this.account = { state, counters, incarnation, version }
   }
 
   /** Resolves once the change is stored. Rejects if it, or a change on which it is based, could not be stored. */
