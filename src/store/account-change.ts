@@ -1,5 +1,7 @@
 import type { AccountState } from '../domain/account.ts'
+import { countersFor } from '../domain/counting.ts'
 import { LIMITS } from '../domain/limits.ts'
+import type { Account, Change } from './store.ts'
 import { StoreError } from './store-error.ts'
 
 /**
@@ -13,6 +15,23 @@ export function refuseTooLarge(state: AccountState, before?: AccountState): void
     if (size <= LIMITS[part] || size <= (before?.[part].size ?? 0)) continue
     throw new StoreError('too-large', `An account may have ${LIMITS[part]} ${part}, and this one would have ${size}`)
   }
+}
+
+/**
+ * The account after a change: the parts that do not change are the same objects. Counts of keys and fault rules that it
+ * does not have any more are left out.
+ * @throws StoreError `too-large`
+ */
+export function applyChange(
+  { state: before, counters: known }: Pick<Account, 'state' | 'counters'>,
+  { state = before, counters = known }: Partial<Omit<Change<unknown>, 'value'>>,
+): Pick<Account, 'state' | 'counters'> {
+  if (state.id !== before.id) throw new Error(`The account "${before.id}" cannot become another one`)
+  refuseTooLarge(state, before)
+  if (state.keys === before.keys && state.faults === before.faults && counters === known) return { state, counters }
+  const kept = countersFor(counters, state)
+  const isSame = kept.quotas.size === counters.quotas.size && kept.tallies.size === counters.tallies.size
+  return { state, counters: isSame ? counters : kept }
 }
 
 /** Whether an account would have more items than before. */

@@ -1,9 +1,9 @@
 import type { AccountState } from '../domain/account.ts'
-import { type Counters, countersFor, NO_COUNTERS } from '../domain/counting.ts'
+import { type Counters, NO_COUNTERS } from '../domain/counting.ts'
 import type { Decision, ErrorCode } from '../domain/errors.ts'
 import { type Awaitable, whenReady } from '../ground/awaitable.ts'
 import { type Clock, systemClock } from '../ground/clock.ts'
-import { hasGrown, refuseTooLarge } from './account-size.ts'
+import { applyChange, hasGrown, refuseTooLarge } from './account-change.ts'
 import { HeapGuard, type HeapProbe } from './heap-guard.ts'
 import { type AccountDatabase, KeptAccount, type StoredAccount } from './kept-account.ts'
 import type { Account, AccountSnapshots, Capacity, Change, Store } from './store.ts'
@@ -203,19 +203,13 @@ export class Accounts implements Store {
   /** Accepts a change. Resolves once it is stored; `undefined` if nothing has to be stored. */
   #change(kept: KeptAccount, changed: Partial<Pick<Account, 'state' | 'counters'>>): Promise<void> | undefined {
     const { account } = kept
-    const { state, counters } = { ...account, ...changed }
-    if (state.id !== account.state.id) {
-      throw new Error(`The account "${account.state.id}" cannot become another one`)
-    }
+    const { state, counters } = applyChange(account, changed)
     // The same state again needs no write of its own, but the present write may not be finished.
     if (state === account.state && counters === account.counters) return kept.writing
-    refuseTooLarge(state, account.state)
     if (this.#guard.refusal !== undefined && hasGrown(state, account.state)) this.#refuseGrowth()
-    const hasSameKeys = state.keys === account.state.keys
-    if (!hasSameKeys) this.#claimKeys(kept, state)
+    if (state.keys !== account.state.keys) this.#claimKeys(kept, state)
     this.#use(kept, true)
-    const isSame = hasSameKeys && state.faults === account.state.faults && counters === account.counters
-    return kept.change(state, isSame ? counters : countersFor(counters, state))
+    return kept.change(state, counters)
   }
 
   #refuseWhenClosed(): void {

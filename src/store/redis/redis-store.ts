@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto'
 import type { AccountState } from '../../domain/account.ts'
-import { countersFor, NO_COUNTERS } from '../../domain/counting.ts'
+import { NO_COUNTERS } from '../../domain/counting.ts'
 import type { Decision, ErrorCode } from '../../domain/errors.ts'
 import type { Settings } from '../../domain/settings.ts'
-import { refuseTooLarge } from '../account-size.ts'
+import { applyChange, refuseTooLarge } from '../account-change.ts'
 import { decodeAccount, encodeAccount } from '../record.ts'
 import type { Account, AccountSnapshots, Capacity, Change, Moment, Store } from '../store.ts'
 import { StoreError } from '../store-error.ts'
@@ -115,7 +115,7 @@ export class RedisStore implements Store {
     const change = (account: AccountCopy) => {
       const decision = decide(account.state, account.version)
       return {
-        ...prune(account, { ...(decision.ok && { state: decision.state }), value: decision }),
+        ...changeBy(account, { ...(decision.ok && { state: decision.state }), value: decision }),
         isOfState: true,
       }
     }
@@ -127,7 +127,7 @@ export class RedisStore implements Store {
     change: (account: Account, real: number) => Change<Value>,
     incarnation?: number,
   ): Promise<Value> {
-    return this.#run(accountId, (account, real) => prune(account, change(account, real)), incarnation)
+    return this.#run(accountId, (account, real) => changeBy(account, change(account, real)), incarnation)
   }
 
   enter<Value>(
@@ -243,17 +243,16 @@ export class RedisStore implements Store {
   }
 }
 
-/** A change by a user, without the counts of keys and fault rules that the account does not have any more. */
-function prune<Value>({ state: before, counters: known }: AccountCopy, change: Change<Value>): WorkResult<Value> {
-  const { state = before, counters = known } = change
-  if (state.id !== before.id) throw new Error(`The account "${before.id}" cannot become another one`)
-  refuseTooLarge(state, before)
-  const isOther = state.keys !== before.keys || state.faults !== before.faults
-  const isChange = state !== before || counters !== known
-  if (!isOther) return { ...change, isChange }
-  const kept = countersFor(counters, state)
-  const isSame = kept.quotas.size === counters.quotas.size && kept.tallies.size === counters.tallies.size
-  return { ...change, counters: isSame ? counters : kept, isChange }
+/** A change by a user, of which only what changes is written. */
+function changeBy<Value>(account: AccountCopy, change: Change<Value>): WorkResult<Value> {
+  const { state, counters } = applyChange(account, change)
+  const isNew = { state: state !== account.state, counters: counters !== account.counters }
+  return {
+    ...(isNew.state && { state }),
+    ...(isNew.counters && { counters }),
+    value: change.value,
+    isChange: isNew.state || isNew.counters,
+  }
 }
 
 function unknownAccount(accountId: string): StoreError {
