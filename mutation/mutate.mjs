@@ -21,7 +21,7 @@ const FOLDERS = {
   domain: ['corpus', 'domain', 'service', 'faults', 'accounts'],
   behaviour: ['corpus', 'service', 'contract', 'independent-service'],
   service: ['corpus', 'service', 'independent-service'],
-  store: ['corpus', 'store', 'accounts', 'start', 'independent-service'],
+  store: ['corpus', 'store', 'accounts', 'server', 'independent-service'],
   accounts: ['accounts', 'admin', 'library'],
   faults: ['faults', 'admin'],
   journal: ['journal', 'admin', 'corpus', 'explain'],

@@ -4,7 +4,7 @@ const FOLDERS = (process.env['MUTATION_TESTS'] ?? '').split(',')
 /** They read the text of sources, which Stryker changes, change their process, or start the built program. */
 const ELSEWHERE = [
   'test/library/documented-types.test.ts',
-  'test/start/options.test.ts',
+  'test/server/options.test.ts',
   'test/explain/reproduction.test.ts',
 ]
 

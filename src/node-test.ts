@@ -1,13 +1,13 @@
 import { after, afterEach, type TestContext } from 'node:test'
 import type { AccountOptions, AccountWithKey } from './library/account.ts'
 import type { ViolationWatch } from './library/violations.ts'
-import type { TestOptions } from './start/options.ts'
-import type { KeyedOptions, Understudy, UnderstudyWithKey } from './start/server.ts'
-import { divideTestOptions } from './start/test-options.ts'
-import { openTestService } from './start/test-service.ts'
+import type { TestOptions } from './server/options.ts'
+import type { KeyedOptions, Understudy, UnderstudyWithKey } from './server/server.ts'
+import { divideTestOptions } from './server/test-options.ts'
+import { openTestService } from './server/test-service.ts'
 
 export { ViolationError } from './library/violations.ts'
-export type { TestOptions } from './start/options.ts'
+export type { TestOptions } from './server/options.ts'
 
 /** The properties of a test's account, and whether the test may violate the contract. */
 export interface TestAccountOptions extends AccountOptions {

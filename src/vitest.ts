@@ -1,13 +1,13 @@
 import { test as base, expect } from 'vitest'
 import type { AccountOptions, AccountWithKey } from './library/account.ts'
 import type { ViolationWatch } from './library/violations.ts'
-import type { TestOptions } from './start/options.ts'
-import type { KeyedOptions, Understudy, UnderstudyWithKey } from './start/server.ts'
-import { divideTestOptions } from './start/test-options.ts'
-import { openTestService } from './start/test-service.ts'
+import type { TestOptions } from './server/options.ts'
+import type { KeyedOptions, Understudy, UnderstudyWithKey } from './server/server.ts'
+import { divideTestOptions } from './server/test-options.ts'
+import { openTestService } from './server/test-service.ts'
 
 export { ViolationError } from './library/violations.ts'
-export type { TestOptions } from './start/options.ts'
+export type { TestOptions } from './server/options.ts'
 
 /** The fixtures that `test` gives to each test. */
 export interface UnderstudyFixtures<Service extends Understudy = Understudy> {

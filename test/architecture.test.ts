@@ -8,22 +8,21 @@ type Sources = ReadonlyMap<string, string>
 type Check = (sources: Sources) => string[]
 
 /**
- * The folders of src, and the doors, from the top down. A part imports only from the levels below its own, so the parts
+ * The folders of src, and the entry points, from the top down. A part imports only from the levels below its own, so the parts
  * of one level do not import each other.
  */
 const LEVELS: readonly (readonly string[])[] = [
   ['cli.ts', 'index.ts', 'vitest.ts', 'node-test.ts', 'express.ts', 'dashboard'],
   ['cli'],
   ['trials', 'verify', 'proxy', 'mcp'],
-  ['start', 'evidence'],
-  ['library', 'doors'],
+  ['server', 'evidence'],
+  ['library'],
   ['service', 'admin', 'reports'],
   ['faults', 'explain', 'accounts'],
   ['judge'],
   ['coverage', 'exchanges'],
   ['journal'],
   ['behaviour'],
-  ['http'],
   ['contract', 'figures', 'store'],
   ['ground'],
   ['domain'],
@@ -37,7 +36,7 @@ const PAGE_TYPES = 'dashboard/responses.ts'
 const DESCRIBING = ['admin', 'coverage', 'explain', 'journal', 'domain']
 /** Packages and modules of Node.js that are the business of some parts only. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
-  express: ['start'],
+  express: ['server'],
   lowdb: ['store'],
   '@redis/client': ['store'],
   'node:child_process': ['trials'],
@@ -154,16 +153,16 @@ const program: Sources = new Map(paths.map((path) => [path, readFileSync(join(fo
 
 /** Each rule, and files that break it. */
 const RULES: readonly (readonly [rule: string, check: Check, breaking: Readonly<Record<string, string>>])[] = [
-  ['imports downwards', wrongImports, { 'domain/a.ts': "import type { B } from '../http/b.ts'" }],
-  ['imports packages where they belong', wrongImports, { 'http/a.ts': "const a = await import('lowdb/node')" }],
+  ['imports downwards', wrongImports, { 'domain/a.ts': "import type { B } from '../store/b.ts'" }],
+  ['imports packages where they belong', wrongImports, { 'server/a.ts': "const a = await import('lowdb/node')" }],
   ['has a domain that imports nothing', wrongImports, { 'domain/a.ts': "import { join } from 'node:path'" }],
   ['has a page of its own', wrongImports, { 'dashboard/a.ts': "export type { B } from '../domain/b.ts'" }],
-  ['asks for time and chance only in its clocks', finding(AMBIENT, CLOCKS), { 'http/a.ts': 'now = new Date' }],
+  ['asks for time and chance only in its clocks', finding(AMBIENT, CLOCKS), { 'server/a.ts': 'now = new Date' }],
   ['prints only where secrets are hidden', finding(PRINTING, TERMINALS), { 'cli/a.ts': 'console.log(a)' }],
   ['keeps no state in the domain', finding(MODULE_STATE, [], 'domain/'), { 'domain/a.ts': 'const a = new Map()' }],
-  ['loads what is heavy only when it is used', hastyImports, { 'http/a.ts': "import { load } from 'js-yaml'" }],
-  ['names files by what they hold', vagueNames, { 'http/string-utils.ts': '' }],
-  ['has no cycle of imports', cycles, { 'http/a.ts': "import './b.ts'", 'http/b.ts': "export * from './a.ts'" }],
+  ['loads what is heavy only when it is used', hastyImports, { 'server/a.ts': "import { load } from 'js-yaml'" }],
+  ['names files by what they hold', vagueNames, { 'server/string-utils.ts': '' }],
+  ['has no cycle of imports', cycles, { 'server/a.ts': "import './b.ts'", 'server/b.ts': "export * from './a.ts'" }],
 ]
 
 describe('The program', () => {

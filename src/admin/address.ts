@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { ServerUrls } from '../coverage/curl.ts'
-import type { HostCheck } from '../http/hosts.ts'
+import type { HostCheck } from '../ground/hosts.ts'
 
 /** A host that needs no quotes in a command, except that a shell would read brackets as a pattern. */
 const HOST = /^(?:[\w.-]+|\[[\dA-Fa-f:.]+\])(?::\d+)?$/

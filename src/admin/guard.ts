@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { refuse } from '../domain/errors.ts'
-import { isOurs } from '../http/hosts.ts'
+import { isOurs } from '../ground/hosts.ts'
 import type { AdminRefusal } from './codes.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { errorEnvelope } from '../http/envelope.ts'
+import { errorEnvelope } from '../contract/envelope.ts'
 import type { Readiness } from '../store/readiness.ts'
 import type { Control } from './control.ts'
 

@@ -1,10 +1,10 @@
 import { FixtureError, TooManyKeysError } from '../accounts/fixture.ts'
 import type { Worlds } from '../accounts/worlds.ts'
 import type { Catalogue } from '../contract/catalogue.ts'
+import { errorEnvelope } from '../contract/envelope.ts'
 import { type Problem, type Problems, type Refusal, refuse } from '../domain/errors.ts'
 import { explainUnknown, nearestName } from '../ground/edit-distance.ts'
 import { printable } from '../ground/show.ts'
-import { errorEnvelope } from '../http/envelope.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { AdminRefusal } from './codes.ts'
 

@@ -5,7 +5,7 @@ import { nameProblems } from '../domain/group-names.ts'
 import type { Settings } from '../domain/settings.ts'
 import { isObject, type Json, valueAt } from '../ground/json.ts'
 import { memoizeWeakly } from '../ground/memo.ts'
-import type { Query } from '../http/target.ts'
+import type { Query } from '../ground/target.ts'
 import type { ConformingRequest } from './operation.ts'
 
 /** A request to an operation, after HTTP has been parsed. */

@@ -8,8 +8,8 @@ import type { ApiKey } from '../domain/keys.ts'
 import { includesApiAccess } from '../domain/plans.ts'
 import { type Allowance, bucketOf, currentHits, type Hits, limitOf, whatIsLeft } from '../domain/quotas.ts'
 import type { Settings } from '../domain/settings.ts'
+import { splitAuthorization } from '../ground/authorization.ts'
 import { chanceOfFault, fraction } from '../ground/chance.ts'
-import { splitAuthorization } from '../http/authorization.ts'
 
 /** The account and the key of a request, and the time of the account's clock. */
 export interface Principal {

@@ -1,10 +1,10 @@
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
+import type { CachedData } from '../contract/reply.ts'
 import type { AccountState, DomainGroup, MonitoredDomain } from '../domain/account.ts'
 import type { Decision } from '../domain/errors.ts'
 import type { Json } from '../ground/json.ts'
-import type { CachedData } from '../http/reply.ts'
-import type { Query } from '../http/target.ts'
+import type { Query } from '../ground/target.ts'
 import type { ShownData } from './shown-data.ts'
 
 /** A contract with the behaviour of each operation. It decides all answers of the service. */

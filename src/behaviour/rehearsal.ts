@@ -1,7 +1,7 @@
 import type { Operation } from '../contract/api.ts'
 import type { AccountState, DomainGroup } from '../domain/account.ts'
 import { isObject, type Json, valueAt } from '../ground/json.ts'
-import { writeQuery } from '../http/target.ts'
+import { writeQuery } from '../ground/target.ts'
 import type { ReceivedRequest } from './conformity.ts'
 import { judge } from './judge.ts'
 import type { SampleAccount, ServiceContract } from './operation.ts'

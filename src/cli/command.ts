@@ -1,4 +1,4 @@
-import type { Options } from '../start/option.ts'
+import type { Options } from '../server/option.ts'
 import type { DiscreetTerminal } from './discreet-terminal.ts'
 
 /** One command of the program. */

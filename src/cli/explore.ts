@@ -24,7 +24,7 @@ import {
   toggle,
   type Values,
   wholeNumber,
-} from '../start/option.ts'
+} from '../server/option.ts'
 import type { RunBounds } from '../trials/explore/budget.ts'
 import type { Exploration } from '../trials/explore/exploration.ts'
 import type { ExploreTerms } from '../trials/explore/report.ts'

@@ -1,5 +1,5 @@
 import { SHORT } from '../journal/redaction/secrets.ts'
-import { PREFIX, variableFor } from '../start/option.ts'
+import { PREFIX, variableFor } from '../server/option.ts'
 
 /** A secret that the user gave, and the variable of the environment that replaces it in a command line. */
 export interface GivenSecret {

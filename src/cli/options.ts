@@ -16,7 +16,7 @@ import {
   usageOf,
   type Values,
   variableFor,
-} from '../start/option.ts'
+} from '../server/option.ts'
 import { UsageError } from './errors.ts'
 import { ownVariables } from './own-variables.ts'
 

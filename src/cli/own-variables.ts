@@ -1,4 +1,4 @@
-import { PREFIX } from '../start/option.ts'
+import { PREFIX } from '../server/option.ts'
 
 const URL = /^(?:tcp|udp|sctp):\/\/(?:[\d.]+|\[[\da-f:.]+\]):\d+$/
 const ADDRESS = /^[\d.]+$|^[\da-f:.]*:[\da-f:.]*$/

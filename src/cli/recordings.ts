@@ -7,7 +7,7 @@ import { HarRecording } from '../exchanges/har/reader.ts'
 import { shorten } from '../ground/show.ts'
 import { nextTurn } from '../ground/timers.ts'
 import { type Conclusion, Judge } from '../judge/judge.ts'
-import { optIn } from '../start/option.ts'
+import { optIn } from '../server/option.ts'
 import { UsageError } from './errors.ts'
 import { type Execution, Interrupted } from './execution.ts'
 

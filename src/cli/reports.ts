@@ -10,7 +10,7 @@ import {
   readReportTarget,
   refuseReportTarget,
 } from '../reports/targets.ts'
-import type { OptionKind, Options } from '../start/option.ts'
+import type { OptionKind, Options } from '../server/option.ts'
 import type { DiscreetTerminal } from './discreet-terminal.ts'
 import { UsageError } from './errors.ts'
 import { readVersion } from './version.ts'

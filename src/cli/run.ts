@@ -1,5 +1,5 @@
 import { printable } from '../ground/show.ts'
-import { type Options, optIn, someOf, wholeNumber } from '../start/option.ts'
+import { type Options, optIn, someOf, wholeNumber } from '../server/option.ts'
 import { exitCodeOf } from '../trials/command.ts'
 import { describeRun, FAILURES } from '../trials/run-report.ts'
 import { runTrial, type TrialResult } from '../trials/trial.ts'

@@ -1,14 +1,14 @@
-import type { Log } from '../http/log.ts'
-import { usageOf, type Values } from '../start/option.ts'
-import { OptionError, type Spell } from '../start/option-error.ts'
+import type { Log } from '../ground/log.ts'
+import { usageOf, type Values } from '../server/option.ts'
+import { OptionError, type Spell } from '../server/option-error.ts'
 import {
   type COMMAND_LINE_OPTIONS,
   LIBRARY_OPTIONS,
   pickServerOptions,
   refuseContradictions,
-} from '../start/option-table.ts'
-import type { ServerOptions } from '../start/options.ts'
-import type { Understudy } from '../start/server.ts'
+} from '../server/option-table.ts'
+import type { ServerOptions } from '../server/options.ts'
+import type { Understudy } from '../server/server.ts'
 import { StartError, UsageError } from './errors.ts'
 import type { Terminal } from './terminal.ts'
 

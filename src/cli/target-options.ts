@@ -1,5 +1,5 @@
-import { type OptionKind, textThat } from '../start/option.ts'
-import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
+import { type OptionKind, textThat } from '../server/option.ts'
+import { COMMAND_LINE_OPTIONS } from '../server/option-table.ts'
 
 /** The overlays of a command that judges a service. */
 export const SERVICE_OVERLAYS = {

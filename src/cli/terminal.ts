@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
-import type { Log } from '../http/log.ts'
+import type { Log } from '../ground/log.ts'
 import type { Redact } from '../journal/redaction/redaction.ts'
 import type { SummaryScreen } from '../reports/summary.ts'
 import { type LogFormat, type LogLevel, openLog } from './log.ts'

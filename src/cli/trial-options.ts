@@ -8,8 +8,8 @@ import {
   readDuration,
   timeLimit,
   wholeNumber,
-} from '../start/option.ts'
-import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
+} from '../server/option.ts'
+import { COMMAND_LINE_OPTIONS } from '../server/option-table.ts'
 import { type EnvironmentVariable, isTemplate, PLACEHOLDERS } from '../trials/environment.ts'
 import { UsageError } from './errors.ts'
 import { type ReadOptions, readOptions } from './options.ts'

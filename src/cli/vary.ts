@@ -1,7 +1,7 @@
 import { type Alternative, type Choices, nameOf, readChoices } from '../contract/choices.ts'
 import { readOverlays } from '../contract/overlay.ts'
 import { shorten } from '../ground/show.ts'
-import { fileName, type Options, optIn, texts, timeLimit, wholeNumber } from '../start/option.ts'
+import { fileName, type Options, optIn, texts, timeLimit, wholeNumber } from '../server/option.ts'
 import { BaselineError } from '../trials/vary/baselines.ts'
 import { readEarlier } from '../trials/vary/dependencies.ts'
 import { vary as runVary } from '../trials/vary/vary.ts'

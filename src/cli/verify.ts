@@ -3,11 +3,11 @@ import type { Contract } from '../contract/contract.ts'
 import { LIMITS } from '../domain/limits.ts'
 import { AnswerCounts } from '../evidence/answers.ts'
 import { systemClock } from '../ground/clock.ts'
+import { isLoopback } from '../ground/hosts.ts'
 import { hashKey, nameInstance } from '../ground/secrets.ts'
 import { quoteWord } from '../ground/shell-word.ts'
 import { shorten, show } from '../ground/show.ts'
 import { pause } from '../ground/timers.ts'
-import { isLoopback } from '../http/hosts.ts'
 import { Judge } from '../judge/judge.ts'
 import {
   fileName,
@@ -21,7 +21,7 @@ import {
   timeLimit,
   type Values,
   wholeNumber,
-} from '../start/option.ts'
+} from '../server/option.ts'
 import type { Reserve } from '../verify/budget.ts'
 import { assess, concernsService } from '../verify/checks.ts'
 import { describeRest, isAsBefore } from '../verify/cleanup.ts'

@@ -1,7 +1,7 @@
 import type { Operation } from '../contract/api.ts'
 import type { DomainGroup } from '../domain/account.ts'
 import type { Allowance } from '../domain/quotas.ts'
-import type { Query } from '../http/target.ts'
+import type { Query } from '../ground/target.ts'
 import type { KeyEvidence, NewEntry } from '../journal/entry.ts'
 
 /** The facts about an answered request. */

@@ -3,7 +3,7 @@ import type { ServiceContract } from '../behaviour/operation.ts'
 import type { PlannedRequest } from '../behaviour/planned-request.ts'
 import { Rehearsal } from '../behaviour/rehearsal.ts'
 import type { AccountState } from '../domain/account.ts'
-import { writeQuery } from '../http/target.ts'
+import { writeQuery } from '../ground/target.ts'
 import { nameOfResponse } from './coverage.ts'
 
 /**

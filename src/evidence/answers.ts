@@ -1,10 +1,10 @@
 import type { Contract } from '../contract/contract.ts'
+import { createRouter, type Route } from '../contract/router.ts'
 import type { Exchange } from '../exchanges/exchange.ts'
 import { REDACTED } from '../exchanges/keys.ts'
 import { readOutcome, whoFailed } from '../exchanges/reading.ts'
 import { plural } from '../ground/plural.ts'
-import { createRouter, type Route } from '../http/router.ts'
-import { splitTarget } from '../http/target.ts'
+import { splitTarget } from '../ground/target.ts'
 import type { JudgedDifference } from '../judge/finding.ts'
 import { type Looked, lookedAt } from './baseline.ts'
 

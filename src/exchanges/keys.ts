@@ -1,6 +1,6 @@
+import { splitAuthorization } from '../ground/authorization.ts'
 import { readJson } from '../ground/json.ts'
 import { memoize } from '../ground/memo.ts'
-import { splitAuthorization } from '../http/authorization.ts'
 import { HIDDEN } from '../journal/redaction/key-shapes.ts'
 import { findCredentials, hideSecrets, isCredential, type Redact, redactField } from '../journal/redaction/redaction.ts'
 import { Secrets, SHORT } from '../journal/redaction/secrets.ts'

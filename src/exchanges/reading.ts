@@ -2,11 +2,11 @@ import { shownBy } from '../behaviour/operations/operations.ts'
 import type { ShownData } from '../behaviour/shown-data.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
+import { createRouter, type Route } from '../contract/router.ts'
 import { isObject, readJson, valueAt } from '../ground/json.ts'
 import { memoize } from '../ground/memo.ts'
 import { isDeeperThan } from '../ground/nesting.ts'
-import { createRouter, type Route } from '../http/router.ts'
-import { splitTarget } from '../http/target.ts'
+import { splitTarget } from '../ground/target.ts'
 import type { Exchange, SeenBody, SeenResponse } from './exchange.ts'
 
 /** What a service said, as the envelope shows it. `envelope` is the whole body, and `text` its JSON. */

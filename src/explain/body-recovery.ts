@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer'
 import type { Operation } from '../contract/api.ts'
+import { acceptsType, BYTE_ORDER_MARK } from '../contract/charset.ts'
 import type { Settings } from '../domain/settings.ts'
 import { decodeBody } from '../exchanges/content-coding.ts'
 import { isObject, type Json, readJson, valueAt } from '../ground/json.ts'
-import { acceptsType, BYTE_ORDER_MARK } from '../http/charset.ts'
 import { parseNearlyJson } from './lenient-json.ts'
 import { spelt } from './wording.ts'
 

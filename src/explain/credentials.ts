@@ -1,5 +1,5 @@
 import type { Settings } from '../domain/settings.ts'
-import { splitAuthorization } from '../http/authorization.ts'
+import { splitAuthorization } from '../ground/authorization.ts'
 import { type Entry, fieldOf } from '../journal/entry.ts'
 
 /**

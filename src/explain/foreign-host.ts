@@ -1,5 +1,5 @@
+import { nameIn } from '../ground/hosts.ts'
 import { quoteWord } from '../ground/shell-word.ts'
-import { nameIn } from '../http/hosts.ts'
 import { type Entry, fieldOf } from '../journal/entry.ts'
 import { spelt } from './wording.ts'
 

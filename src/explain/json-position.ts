@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
+import { BYTE_ORDER_MARK } from '../contract/charset.ts'
 import { printable, shorten } from '../ground/show.ts'
-import { BYTE_ORDER_MARK } from '../http/charset.ts'
 import { bytesOf, isUnread, type RecordedBody, textOf } from '../journal/entry.ts'
 import { HIDDEN } from '../journal/redaction/key-shapes.ts'
 import { type JsonBreak, repeatedName, tokensOf } from './json-tokens.ts'

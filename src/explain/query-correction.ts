@@ -5,7 +5,7 @@ import type { AccountState, DomainGroup } from '../domain/account.ts'
 import { comparedName } from '../domain/groups.ts'
 import type { Settings } from '../domain/settings.ts'
 import { nearestName } from '../ground/edit-distance.ts'
-import { firstValues, type Parameters, writeQuery } from '../http/target.ts'
+import { firstValues, type Parameters, writeQuery } from '../ground/target.ts'
 import { quoted, spelt } from './wording.ts'
 
 export interface CorrectedQuery {

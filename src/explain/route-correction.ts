@@ -1,7 +1,7 @@
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { editDistance, letters } from '../ground/edit-distance.ts'
-import { decodePart, type Parameters, readParameters, splitTarget } from '../http/target.ts'
+import { decodePart, type Parameters, readParameters, splitTarget } from '../ground/target.ts'
 import { spelt } from './wording.ts'
 
 /** The intended destination of a request. */

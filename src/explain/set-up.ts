@@ -7,7 +7,7 @@ import { comparedName } from '../domain/groups.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import { isObject, readJson } from '../ground/json.ts'
 import { plural } from '../ground/plural.ts'
-import { queryOf, readQuery } from '../http/target.ts'
+import { queryOf, readQuery } from '../ground/target.ts'
 import { type Entry, textOf } from '../journal/entry.ts'
 
 /** The set-up of an account in which a request has the same outcome. */

@@ -1,9 +1,9 @@
 import type { Principal } from '../behaviour/gate.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Allowance } from '../domain/quotas.ts'
+import type { Arrival } from '../ground/arrival.ts'
 import { fraction, scramble } from '../ground/chance.ts'
-import type { Arrival } from '../http/arrival.ts'
-import type { Query } from '../http/target.ts'
+import type { Query } from '../ground/target.ts'
 import type { InjectionRecord } from '../journal/entry.ts'
 
 /** The fault that is injected into one exchange, and its source. Every source yields the same kind of value. */

@@ -7,7 +7,7 @@ import { writeInstant } from '../domain/iso-8601.ts'
 import type { Allowance } from '../domain/quotas.ts'
 import { writeJson } from '../ground/json.ts'
 import { outline, shorten } from '../ground/show.ts'
-import { queryOf } from '../http/target.ts'
+import { queryOf } from '../ground/target.ts'
 import { type Entry, isUnread, type RecordedBody, textOf } from './entry.ts'
 
 /** Characters of a received value that a problem shows. */

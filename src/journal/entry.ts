@@ -5,7 +5,7 @@ import type { Problem } from '../domain/errors.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import { isInGrace } from '../domain/keys.ts'
 import type { Allowance } from '../domain/quotas.ts'
-import type { Content } from '../http/content.ts'
+import type { Content } from '../ground/content.ts'
 
 /** The cause of a response that is not the service's own. */
 export interface InjectionRecord {

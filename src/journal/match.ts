@@ -3,7 +3,7 @@ import { type Api, operationOf } from '../contract/api.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 import { isObject, readJson, writeJson } from '../ground/json.ts'
 import { outline, shorten } from '../ground/show.ts'
-import { queryOf, readQuery } from '../http/target.ts'
+import { queryOf, readQuery } from '../ground/target.ts'
 import { type Entry, isBodyUnknown, isUnread, textOf } from './entry.ts'
 
 /** Conditions for a request. It matches if all of them are met. */

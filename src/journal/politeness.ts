@@ -1,7 +1,7 @@
 import type { Operation } from '../contract/api.ts'
 import { refreshDay } from '../domain/dmarc.ts'
 import type { Allowance } from '../domain/quotas.ts'
-import { bytesOf, type Content, NO_BODY } from '../http/content.ts'
+import { bytesOf, type Content, NO_BODY } from '../ground/content.ts'
 import type { Entry } from './entry.ts'
 
 /** Uses of the service that its documentation asks clients to avoid. None of them violates the contract. */

@@ -1,5 +1,5 @@
 import { memoizeWeakly } from '../ground/memo.ts'
-import { queryOf } from '../http/target.ts'
+import { queryOf } from '../ground/target.ts'
 import { type Entry, type RecordedBody, textOf } from './entry.ts'
 
 /** How many words a search can have. */

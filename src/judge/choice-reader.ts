@@ -1,7 +1,7 @@
 import type { Choices } from '../contract/choices.ts'
+import { createRouter, type Route } from '../contract/router.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import { type Json, mergePatch, valueAt } from '../ground/json.ts'
-import { createRouter, type Route } from '../http/router.ts'
 import { EVIDENCE_KEPT } from './choice-evidence.ts'
 import { OF_LISTS } from './choice-lists.ts'
 import { OF_RESPONSES, readStatus } from './choice-readings.ts'

@@ -1,6 +1,6 @@
+import type { Route } from '../contract/router.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import type { Json } from '../ground/json.ts'
-import type { Route } from '../http/router.ts'
 import type { AskedRequest } from './request.ts'
 import type { ToldReset } from './service-time.ts'
 import type { Track } from './tracks.ts'

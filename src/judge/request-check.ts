@@ -6,7 +6,7 @@ import type { ReadExchange } from '../exchanges/reading.ts'
 import { isObject, type Json, pointTo, readJson, valueAt } from '../ground/json.ts'
 import { memoizeWeakly } from '../ground/memo.ts'
 import { show } from '../ground/show.ts'
-import { readQuery } from '../http/target.ts'
+import { readQuery } from '../ground/target.ts'
 import { shortest } from './names.ts'
 import { readText, USUAL_TYPE } from './request.ts'
 

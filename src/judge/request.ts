@@ -4,7 +4,7 @@ import { findDuplicateField } from '../ground/duplicate-fields.ts'
 import { isObject, readJson } from '../ground/json.ts'
 import { memoizeWeakly } from '../ground/memo.ts'
 import { isDeeperThan } from '../ground/nesting.ts'
-import { readParameters } from '../http/target.ts'
+import { readParameters } from '../ground/target.ts'
 import { asciiLowered, comparable } from './names.ts'
 
 /** The fields of a body by their type. A body needs those that are `required`. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { pairsOf } from '../exchanges/keys.ts'
-import { nameIn } from '../http/hosts.ts'
+import { nameIn } from '../ground/hosts.ts'
 import type { HeaderField } from './traffic.ts'
 
 /** The fields that are about one connection, and not about the message (RFC 9110 §7.6.1, §11.7; RFC 7540 §3.2.1). */

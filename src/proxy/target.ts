@@ -2,9 +2,9 @@ import { lookup } from 'node:dns/promises'
 import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { type ConnectionOptions, connect as connectSecurely, rootCertificates } from 'node:tls'
+import { type ConnectionFailure, explainFailure } from '../exchanges/connection-failure.ts'
+import { isLoopback } from '../ground/hosts.ts'
 import { clearTimeout, setTimeout } from '../ground/timers.ts'
-import { type ConnectionFailure, explainFailure } from '../http/connection-failure.ts'
-import { isLoopback } from '../http/hosts.ts'
 
 /** The service to which a proxy passes requests on. */
 export interface ProxyTarget {

@@ -27,11 +27,11 @@ import { type Awaitable, whenReady } from '../ground/awaitable.ts'
 import type { Clock } from '../ground/clock.ts'
 import { memoize, memoizeWeakly } from '../ground/memo.ts'
 import { hashKey } from '../ground/secrets.ts'
-import type { AnonymousIds } from '../http/anonymous-ids.ts'
-import { requestIdOf } from '../http/request-id.ts'
 import type { Past } from '../journal/entry.ts'
 import type { Account, Moment, Store } from '../store/store.ts'
+import type { AnonymousIds } from './anonymous-ids.ts'
 import type { Exchange } from './exchange.ts'
+import { requestIdOf } from './request-id.ts'
 
 /** The methods of the store that the service uses. */
 export type ServiceStore = Pick<Store, 'enter' | 'update' | 'transact'>

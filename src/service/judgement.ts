@@ -1,11 +1,11 @@
 import { conform } from '../behaviour/conformity.ts'
 import { decide } from '../behaviour/judge.ts'
 import { type Answer, changesAccount, type ServiceContract } from '../behaviour/operation.ts'
+import { createBodyReader, type ReadBody } from '../contract/body.ts'
+import type { Replier } from '../contract/reply.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { Decision, Refusal } from '../domain/errors.ts'
 import { type Awaitable, whenReady } from '../ground/awaitable.ts'
-import { createBodyReader, type ReadBody } from '../http/body.ts'
-import type { Replier } from '../http/reply.ts'
 import type { Admitted, Conforming, Exchange } from './exchange.ts'
 import type { ServiceStore } from './gate.ts'
 

@@ -1,11 +1,11 @@
 import type { ResponseContract } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
+import type { Reply } from '../contract/reply.ts'
 import { appliedPreference } from '../faults/preference.ts'
 import type { Clock } from '../ground/clock.ts'
-import type { Cors } from '../http/cors.ts'
-import { writeDate } from '../http/date.ts'
-import { type Headers, RESPONSE_TYPE, type Response } from '../http/delivery.ts'
-import type { Reply } from '../http/reply.ts'
+import { type Headers, RESPONSE_TYPE, type Response } from '../ground/delivery.ts'
+import type { Cors } from './cors.ts'
+import { writeDate } from './date.ts'
 import type { Exchange } from './exchange.ts'
 
 export interface ResponderDeps {

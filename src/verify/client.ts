@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
-import { explainFailure } from '../http/connection-failure.ts'
+import { explainFailure } from '../exchanges/connection-failure.ts'
 
 /** A request as it is sent over the connection. */
 export interface WireRequest {

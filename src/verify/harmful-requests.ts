@@ -1,5 +1,5 @@
 import { isObject, readJson } from '../ground/json.ts'
-import { readParameters, splitTarget } from '../http/target.ts'
+import { readParameters, splitTarget } from '../ground/target.ts'
 import type { Holdings } from './holdings.ts'
 import { bytesOfBody, isRead, type ProbeRequest } from './probe.ts'
 

@@ -1,7 +1,7 @@
 import { itemsOf, readGroup as readWholeGroup, textsIn } from '../behaviour/shown-data.ts'
 import type { DomainGroup } from '../domain/account.ts'
 import { isObject } from '../ground/json.ts'
-import { readTarget } from '../http/target.ts'
+import { readTarget } from '../ground/target.ts'
 import type { Intent, Inventory, LedgerContent } from './ledger.ts'
 import type { ProbeRequest } from './probe.ts'
 

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { urlsFor } from '../../src/admin/address.ts'
 import { PAGE_VIEWS } from '../../src/admin/paths.ts'
-import type { ServerOptions } from '../../src/start/options.ts'
+import type { ServerOptions } from '../../src/server/options.ts'
 import { openControlPlane, startControlPlane } from '../support/control-plane.ts'
 import { sendRequest } from '../support/request.ts'
 import { startService } from '../support/service.ts'

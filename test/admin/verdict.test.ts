@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { VerdictReport } from '../../src/admin/reports.ts'
-import type { ServerOptions } from '../../src/start/options.ts'
+import type { ServerOptions } from '../../src/server/options.ts'
 import { withKey } from '../support/account.ts'
 import { askControl, type Served } from '../support/control-plane.ts'
 import { type ObservedService, startObserved } from '../support/observed-service.ts'

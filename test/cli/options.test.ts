@@ -3,7 +3,7 @@ import { COMMANDS } from '../../src/cli/commands.ts'
 import { UsageError } from '../../src/cli/errors.ts'
 import { describeOptions, readOptions } from '../../src/cli/options.ts'
 import { withServerOptions } from '../../src/cli/start.ts'
-import { SILENT } from '../../src/http/log.ts'
+import { SILENT } from '../../src/ground/log.ts'
 import {
   commandLineDefaultOf,
   commandLineHelpOf,
@@ -13,9 +13,9 @@ import {
   readTexts,
   usageOf,
   variableFor,
-} from '../../src/start/option.ts'
-import { COMMAND_LINE_OPTIONS } from '../../src/start/option-table.ts'
-import { startUnderstudy } from '../../src/start/server.ts'
+} from '../../src/server/option.ts'
+import { COMMAND_LINE_OPTIONS } from '../../src/server/option-table.ts'
+import { startUnderstudy } from '../../src/server/server.ts'
 
 const TERMINAL = { openLog: async () => ({ log: SILENT, close: async () => {} }) }
 const commands = await Promise.all(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { loadContract } from '../../src/contract/contract.ts'
-import type { ServerOptions } from '../../src/start/options.ts'
+import type { ServerOptions } from '../../src/server/options.ts'
 import { startService } from '../support/service.ts'
 import { Examples, examplesOf, namedAt, playStory, STORY } from '../support/story.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
-import { startServer } from '../../src/start/server.ts'
+import { startServer } from '../../src/server/server.ts'
 import { alternatives, contractWith } from '../support/alternatives.ts'
 import type { Received } from '../support/request.ts'
 import { ROWS, type Row } from './corpus.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { loadContract } from '../../src/contract/contract.ts'
-import { contentOf, UNREAD } from '../../src/http/content.ts'
+import { contentOf, UNREAD } from '../../src/ground/content.ts'
 import {
   COMPARED,
   type ImpoliteKind,

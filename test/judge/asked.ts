@@ -4,7 +4,7 @@ import type { Contract } from '../../src/contract/contract.ts'
 import type { Exchange } from '../../src/exchanges/exchange.ts'
 import { readJson, valueAt } from '../../src/ground/json.ts'
 import { type DecidingRequest, QUESTIONS } from '../../src/judge/questions.ts'
-import type { ServerOptions } from '../../src/start/options.ts'
+import type { ServerOptions } from '../../src/server/options.ts'
 import { exchangeWith } from '../support/exchanges.ts'
 import { API_KEY, openService } from '../support/service.ts'
 

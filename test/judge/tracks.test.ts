@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { writeDate } from '../../src/http/date.ts'
 import { FigureTrack } from '../../src/judge/figures.ts'
 import { QuotaTrack } from '../../src/judge/quotas.ts'
 import { RequestIdTrack } from '../../src/judge/request-ids.ts'
+import { writeDate } from '../../src/service/date.ts'
 import { DATE, failure, readingOf, success } from '../exchanges/made-exchange.ts'
 
 /** What one response says, in seconds after half past nine. */

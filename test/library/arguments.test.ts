@@ -111,7 +111,7 @@ function call(verb: string, args: readonly unknown[]): Promise<unknown> {
 function verbsOf(object: object, prefix = ''): string[] {
   const names = new Set([...Object.keys(object), ...Object.getOwnPropertyNames(Object.getPrototypeOf(object))])
   return [...names].flatMap((name) => {
-    // What `fetch` refuses has a test of its own, see test/doors/fetch-input.test.ts.
+    // What `fetch` refuses has a test of its own, see test/server/fetch-input.test.ts.
     if (['fetch', 'constructor', 'headers', 'account', 'app', 'contract', 'exposed', 'skipped'].includes(name))
       return []
     if (name in Object.prototype) return []

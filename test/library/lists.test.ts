@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { readLimits } from '../../src/admin/document.ts'
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
-import { startServer } from '../../src/start/server.ts'
+import { startServer } from '../../src/server/server.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
 import { controlApi } from '../support/control-plane.ts'
 import { openAttached, untilTheEnd, WAYS } from './stand-in.ts'

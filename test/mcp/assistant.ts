@@ -1,6 +1,6 @@
 import { PassThrough, type Readable, type Writable } from 'node:stream'
 import { expect, onTestFinished } from 'vitest'
-import { type Log, SILENT } from '../../src/http/log.ts'
+import { type Log, SILENT } from '../../src/ground/log.ts'
 import { connectTools } from '../../src/mcp/connection.ts'
 import { openSession } from '../../src/mcp/session.ts'
 import type { AssistantTool } from '../../src/mcp/tool.ts'

@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import type { Log } from '../../src/http/log.ts'
+import type { Log } from '../../src/ground/log.ts'
 import { LONGEST_MESSAGE } from '../../src/mcp/session.ts'
 import { type AssistantTool, READS } from '../../src/mcp/tool.ts'
 import { type Assistant, INITIALIZE, openSessionWith } from './assistant.ts'

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import type { ServerOptions } from '../../src/start/options.ts'
+import type { ServerOptions } from '../../src/server/options.ts'
 import { range } from '../support/at-once.ts'
 import { askControl } from '../support/control-plane.ts'
 import { type CuttingProxy, isCall, next, startCuttingProxy } from '../support/cutting-proxy.ts'

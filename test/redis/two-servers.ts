@@ -1,4 +1,4 @@
-import type { ServerOptions } from '../../src/start/options.ts'
+import type { ServerOptions } from '../../src/server/options.ts'
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts'
 import { freshPrefix, sharedRedis } from '../support/redis-server.ts'
 

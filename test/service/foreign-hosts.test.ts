@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { prettify } from '../../src/cli/log.ts'
-import type { ServerOptions } from '../../src/start/options.ts'
+import type { ServerOptions } from '../../src/server/options.ts'
 import { askControl } from '../support/control-plane.ts'
 import { it } from '../support/example-service.ts'
 import { sendRequest } from '../support/request.ts'

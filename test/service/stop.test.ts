@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, vi } from 'vitest'
-import { STOP_PATIENCE } from '../../src/http/engine/http-server.ts'
+import { STOP_PATIENCE } from '../../src/server/http-server.ts'
 import { it } from '../support/example-service.ts'
 import { holdTime, someoneWaits } from '../support/held-time.ts'
 import type { TestService } from '../support/service.ts'

@@ -1,6 +1,6 @@
-import { arrivalOf } from '../../src/doors/direct-arrival.ts'
-import { textOf } from '../../src/http/content.ts'
-import type { StandIn } from '../../src/start/stand-in.ts'
+import { textOf } from '../../src/ground/content.ts'
+import { arrivalOf } from '../../src/server/direct-arrival.ts'
+import type { StandIn } from '../../src/server/stand-in.ts'
 import { encodeBody, fieldsOf, type Received, receivedOf, type SentHeaders } from './request.ts'
 
 /** Fields that are about the connection, so that only a real one gives them a meaning. */

@@ -3,7 +3,7 @@ import type { OperationBehaviour } from '../../src/behaviour/operation.ts'
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import type { ExplanationReport } from '../../src/explain/explanation.ts'
 import type { RequestReport } from '../../src/journal/description.ts'
-import type { InternalOptions } from '../../src/start/stand-in.ts'
+import type { InternalOptions } from '../../src/server/stand-in.ts'
 import { askControl, type ControlResponse, controlApi, journalOf } from './control-plane.ts'
 import { type ServiceOptions, startService } from './service.ts'
 

@@ -4,7 +4,7 @@ import { isMainThread } from 'node:worker_threads'
 import { TestRunner } from 'vitest'
 import { runProgram } from '../../src/cli/program.ts'
 import type { StopSignal, Terminal } from '../../src/cli/terminal.ts'
-import { SILENT } from '../../src/http/log.ts'
+import { SILENT } from '../../src/ground/log.ts'
 import { endOf, environmentWith, Output, type Result, type RunningProgram, type RunOptions } from './running-program.ts'
 
 /** Programs that have the same working folder and so may run at the same time. */

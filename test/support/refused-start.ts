@@ -1,5 +1,5 @@
 import { expect, onTestFinished } from 'vitest'
-import type { ServerOptions } from '../../src/start/options.ts'
+import type { ServerOptions } from '../../src/server/options.ts'
 import { StoreError } from '../../src/store/store-error.ts'
 import { PATIENCE, startPatient } from './replicas.ts'
 

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
-import type { ServerOptions } from '../../src/start/options.ts'
-import { startServer, type Understudy } from '../../src/start/server.ts'
-import type { InternalOptions } from '../../src/start/stand-in.ts'
+import type { ServerOptions } from '../../src/server/options.ts'
+import { startServer, type Understudy } from '../../src/server/server.ts'
+import type { InternalOptions } from '../../src/server/stand-in.ts'
 import { askControl } from './control-plane.ts'
 
 /** By what the times are multiplied that a step of the store may take: a busy machine is none that is away. */

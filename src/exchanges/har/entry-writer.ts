@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
+import { readParameters, splitTarget } from '../../ground/target.ts'
 import { RealDate } from '../../ground/timers.ts'
-import { readParameters, splitTarget } from '../../http/target.ts'
 import { type Redact, redactField, redactTarget, startOfCharacter } from '../../journal/redaction/redaction.ts'
 import type { Credentials } from '../exchange.ts'
 import { type HeaderFields, writeCredentials } from '../keys.ts'

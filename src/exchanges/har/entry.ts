@@ -1,7 +1,7 @@
 import { isObject, type Json, readJson } from '../../ground/json.ts'
 import { show } from '../../ground/show.ts'
+import { queryOf, readParameters } from '../../ground/target.ts'
 import { RealDate } from '../../ground/timers.ts'
-import { queryOf, readParameters } from '../../http/target.ts'
 import { decodeBody } from '../content-coding.ts'
 import type { SeenBody } from '../exchange.ts'
 import { type HeaderFields, REDACTED } from '../keys.ts'

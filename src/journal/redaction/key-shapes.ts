@@ -1,5 +1,5 @@
 import { hashKey } from '../../ground/secrets.ts'
-import { decodePart } from '../../http/target.ts'
+import { decodePart } from '../../ground/target.ts'
 
 /** The replacement for a secret. */
 export const HIDDEN = '[redacted]'

@@ -1,4 +1,4 @@
-import { type Log, SILENT } from '../../http/log.ts'
+import { type Log, SILENT } from '../../ground/log.ts'
 import { redactKeysInLog } from './key-shapes.ts'
 import { type Redact, redactorForAll } from './redaction.ts'
 import type { Secrets } from './secrets.ts'

@@ -1,10 +1,10 @@
 import { presentedSecretIn } from '../../behaviour/gate.ts'
 import type { Problem } from '../../domain/errors.ts'
+import type { Content } from '../../ground/content.ts'
 import { writeJson } from '../../ground/json.ts'
 import { memoize, memoizeWeakly } from '../../ground/memo.ts'
 import { hashKey } from '../../ground/secrets.ts'
 import { outline } from '../../ground/show.ts'
-import type { Content } from '../../http/content.ts'
 import { fieldOf, type RecordedBody } from '../entry.ts'
 import { HIDDEN, hasKeyForm } from './key-shapes.ts'
 import {

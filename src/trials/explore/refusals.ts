@@ -6,7 +6,7 @@ import { operationOf } from '../../contract/api.ts'
 import type { AccountState, DomainGroup, MonitoredDomain } from '../../domain/account.ts'
 import { comparedName } from '../../domain/groups.ts'
 import { isObject, type Json, readJson } from '../../ground/json.ts'
-import { queryOf, readQuery } from '../../http/target.ts'
+import { queryOf, readQuery } from '../../ground/target.ts'
 import { type Entry, isBodyUnknown, PAST, textOf } from '../../journal/entry.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { OrderedMap } from 'immutable'
 import type { AccountState } from '../../domain/account.ts'
-import { bytesOf, type Content } from '../../http/content.ts'
+import { bytesOf, type Content } from '../../ground/content.ts'
 
 /** The answer to a request, and its change of the account. */
 export interface ReplayedAnswer {

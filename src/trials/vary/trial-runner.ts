@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import type { Contract } from '../../contract/contract.ts'
 import { elapsed, systemClock } from '../../ground/clock.ts'
-import type { ServerOptions } from '../../start/options.ts'
+import type { ServerOptions } from '../../server/options.ts'
 import { Pool, type Task } from '../pool.ts'
 import { runTrial, type Trial, type TrialResult } from '../trial.ts'
 

@@ -1,7 +1,7 @@
 import { OPERATIONS } from '../../../src/behaviour/operations/operations.ts'
 import type { Contract } from '../../../src/contract/contract.ts'
 import type { Entry } from '../../../src/journal/entry.ts'
-import type { ServerOptions } from '../../../src/start/options.ts'
+import type { ServerOptions } from '../../../src/server/options.ts'
 import { type Recording, recordingOf } from '../../../src/trials/vary/recording.ts'
 import { API_KEY, openService, type TestService } from '../../support/service.ts'
 

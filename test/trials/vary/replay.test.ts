@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { readChoices } from '../../../src/contract/choices.ts'
-import type { ServerOptions } from '../../../src/start/options.ts'
+import type { ServerOptions } from '../../../src/server/options.ts'
 import { findReached } from '../../../src/trials/vary/counterfactual.ts'
 import type { Recording } from '../../../src/trials/vary/recording.ts'
 import { askControl } from '../../support/control-plane.ts'

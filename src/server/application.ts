@@ -1,0 +1,80 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Express, NextFunction, Request } from 'express'
+import { ServerArrival } from '../exchanges/server-arrival.ts'
+import { loadModule } from '../ground/package-files.ts'
+import { breakOff, createCarrier } from './carrier.ts'
+import type { ServedControl } from './control-plane.ts'
+import { BodyReadBefore, isReadBefore } from './express/mount.ts'
+import type { StandIn } from './stand-in.ts'
+
+/** A stand-in as an application of Express, and the way past it. */
+export interface Application {
+  /** Loads Express at the first call. */
+  express(): Express
+  /**
+   * Answers a request of the port with the same bytes. Only what belongs to the control plane goes through Express: its
+   * router takes more time than the service does, and cannot read every target that a client may send.
+   */
+  handle(request: IncomingMessage, response: ServerResponse): void | Promise<void>
+}
+
+/** Composes service and control plane. `control` is absent if it is not served. */
+export function createApplication(
+  { answer, log, stopping }: Pick<StandIn, 'answer' | 'log' | 'stopping'>,
+  control: ServedControl | undefined,
+): Application {
+  const serve = createCarrier({ answer, stopping: stopping.signal, log })
+  let application: Express | undefined
+  /** What the last request through Express still does, because Express does not tell. */
+  let handling: ReturnType<Application['handle']>
+
+  function answerForService(request: IncomingMessage, response: ServerResponse): void | Promise<void> {
+    return serve(new ServerArrival(request), request, response)
+  }
+
+  function express(): Express {
+    application ??= compose()
+    return application
+  }
+
+  /** Every other path than those of the control plane is the service's to refuse. */
+  function compose(): Express {
+    // At once and not by `import`, so that `service.app` is an application and not the promise of one.
+    const app = (loadModule('express') as typeof import('express'))()
+    app.disable('x-powered-by')
+    app.disable('etag')
+    app.use((request, _response, next) =>
+      next(isReadBefore(request) ? new BodyReadBefore(request, 'service.app') : undefined),
+    )
+    if (control !== undefined) {
+      app.use((request, response, next) => {
+        if (!control.owns(request)) return next()
+        handling = control.serve(request, response)
+        return handling
+      })
+    }
+    app.use(answerForService)
+    app.use(giveUp)
+    return app
+  }
+
+  function handle(request: IncomingMessage, response: ServerResponse): void | Promise<void> {
+    if (control?.owns(request) !== true) return answerForService(request, response)
+    express()(request, response)
+    return handling?.catch(() => {})
+  }
+
+  /**
+   * The outer application tells its own mistake. A bug affects no other request. Express knows this function by its four
+   * parameters, and would send its own page.
+   */
+  function giveUp(err: unknown, _request: Request, response: ServerResponse, next: NextFunction): void {
+    if (err instanceof BodyReadBefore) next(err)
+    else {
+      log.error({ err }, 'The response could not be sent.')
+      breakOff(response)
+    }
+  }
+
+  return { express, handle }
+}

@@ -1,0 +1,160 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { finished } from 'node:stream/promises'
+import type { Arrival } from '../ground/arrival.ts'
+import type { Awaitable } from '../ground/awaitable.ts'
+import { bytesOf } from '../ground/content.ts'
+import type { Delivery, Headers, Loss, Response } from '../ground/delivery.ts'
+import type { Log } from '../ground/log.ts'
+import { post, sendAll } from './outbox.ts'
+import { inPieces } from './pieces.ts'
+
+/** The part of an exchange that is needed to end it. */
+interface CarriedExchange {
+  arrival: Arrival
+  request: IncomingMessage
+  response: ServerResponse
+  stopping: AbortSignal
+}
+
+export interface CarrierDeps {
+  answer(arrival: Arrival): Awaitable<Delivery | undefined>
+  /** Writes the header of a response. @throws TypeError for a malformed field */
+  writeHeader?(response: ServerResponse, status: number, headers: Headers): void
+  stopping: AbortSignal
+  log: Log
+}
+
+/**
+ * Creates the function that gives requests to the service, and carries out its decision on their connection. It returns
+ * a promise only if a step takes time.
+ */
+export function createCarrier({ answer, writeHeader = writeAtOnce, stopping, log }: CarrierDeps) {
+  /** Connections that a fault has ended. */
+  const ended = new WeakSet<Socket>()
+
+  return function serve(arrival: Arrival, request: IncomingMessage, response: ServerResponse): void | Promise<void> {
+    // Later requests on a connection that a fault has ended are lost with it.
+    if (ended.has(request.socket)) return undefined
+    const exchange = { arrival, request, response, stopping }
+    try {
+      const delivery = answer(arrival)
+      const carried =
+        delivery instanceof Promise ? delivery.then((late) => carry(late, exchange)) : carry(delivery, exchange)
+      return carried?.catch((err: unknown) => fail(err, response))
+    } catch (err) {
+      return fail(err, response)
+    }
+  }
+
+  /** A bug, or a malformed field, affects no other request. */
+  function fail(err: unknown, response: ServerResponse): void {
+    log.error({ err }, 'The response could not be sent.')
+    breakOff(response)
+  }
+
+  /** @throws TypeError for a malformed field */
+  function carry(delivery: Delivery | undefined, exchange: CarriedExchange): void | Promise<void> {
+    if (delivery === undefined) return undefined
+    const { request, response } = exchange
+    if ('lost' in delivery) {
+      ended.add(request.socket)
+      sendAll()
+      return lose[delivery.lost](exchange)
+    }
+    writeHeader(response, delivery.status, delivery.headers)
+    const { transmission } = delivery
+    if (transmission === undefined) return send(exchange, delivery, fail)
+    sendAll()
+    if (transmission.way === 'slowly') return sendSlowly(exchange, delivery, transmission.milliseconds)
+    ended.add(request.socket)
+    return sendHalf(exchange, delivery)
+  }
+}
+
+/** Ends the connection in place of a response, when those before it are sent. */
+export function breakOff(response: ServerResponse): void {
+  response.destroy()
+  // Before its turn, a response has no connection. Later versions of Node.js do not end one that it gets then.
+  if (response.socket === null) response.once('socket', (socket: Socket) => void socket.destroy())
+}
+
+/** A header in one list is what Node writes fastest. */
+function writeAtOnce(response: ServerResponse, status: number, headers: Headers): void {
+  response.writeHead(status, headers)
+}
+
+/** Sends the body after its header. Node leaves it out where a response has none. */
+function send(
+  { request, response, stopping }: CarriedExchange,
+  { body }: Response,
+  fail: (error: unknown, response: ServerResponse) => void,
+): void | Promise<void> {
+  if (request.complete || !closesAfter(request)) return post(response, body, fail)
+  response.write(bytesOf(body))
+  return readRest(request, stopping).then(() => void response.end())
+}
+
+/** Whether the client ends the connection with this request (RFC 9112 §9.3). */
+function closesAfter({ headers: { connection = '' }, httpVersion }: IncomingMessage): boolean {
+  return httpVersion === '1.0' ? !/keep-alive/i.test(connection) : /close/i.test(connection)
+}
+
+/** Ends the connection without a response. */
+const lose: Readonly<Record<Loss['lost'], (exchange: CarriedExchange) => Promise<void>>> = {
+  async reset({ request: { socket } }) {
+    // Only a plain TCP connection can be reset; Node refuses to reset one with TLS.
+    if ('encrypted' in socket) socket.destroy()
+    else socket.resetAndDestroy()
+  },
+
+  async hang({ arrival, request, stopping }) {
+    request.resume()
+    await arrival.wait(undefined, stopping)
+    request.socket.destroySoon()
+  },
+
+  async close({ request, stopping }) {
+    await readRest(request, stopping)
+    // Responses to earlier requests of the connection may still be under way.
+    request.socket.destroySoon()
+  },
+
+  async failure({ response }) {
+    breakOff(response)
+  },
+}
+
+/** Sends half of the body after its header, and then closes the connection. */
+async function sendHalf({ request, response, stopping }: CarriedExchange, { body }: Response): Promise<void> {
+  response.flushHeaders()
+  // If a request was refused early, its body may be unread.
+  await readRest(request, stopping)
+  const half = bytesOf(body).subarray(0, body.size >> 1)
+  if (half.length > 0 && !request.socket.destroyed) {
+    await new Promise<void>((resolve) => response.write(half, () => resolve()))
+  }
+  request.socket.destroySoon()
+}
+
+/** Sends the body after its header, in small pieces. */
+async function sendSlowly(
+  { arrival, request, response, stopping }: CarriedExchange,
+  { body }: Response,
+  milliseconds: number,
+): Promise<void> {
+  const pause = (between: number) => arrival.wait(between, stopping)
+  for await (const piece of inPieces(bytesOf(body), milliseconds, pause)) {
+    if (request.socket.destroyed) break
+    response.write(piece)
+  }
+  response.end()
+}
+
+/** Reads the rest of a request: a connection that is closed with unread bytes would be reset. */
+async function readRest(request: IncomingMessage, signal: AbortSignal): Promise<void> {
+  request.resume()
+  if (request.complete || request.destroyed || signal.aborted) return
+  // A client that leaves, and the end of the server, end the reading too.
+  await finished(request, { signal }).catch(() => {})
+}

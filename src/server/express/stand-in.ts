@@ -1,0 +1,57 @@
+import type { ServerResponse } from 'node:http'
+import type { Headers } from '../../ground/delivery.ts'
+import { createCarrier } from '../carrier.ts'
+import { insideOf } from '../inside.ts'
+import { arrivalOfExpress } from './express-arrival.ts'
+import { BodyReadBefore, type Middleware, pathOf, targetBelow } from './mount.ts'
+
+/** A stand-in that `startUnderstudy`, or the fixture of a test, has started in this process. */
+export interface RunningStandIn {
+  readonly baseUrl: string
+  stop(): Promise<void>
+}
+
+/**
+ * A middleware that answers for the service below the path where it is mounted, and passes on everything else:
+ *
+ * ```ts
+ * app.use('/mock', standIn(service)) // answers /mock/api/v1/domains
+ * ```
+ *
+ * Mount it before body parsers. Faults act on the connection of the client.
+ * @throws TypeError if the stand-in runs in another process
+ */
+export function standIn(service: RunningStandIn): Middleware {
+  const inside = insideOf(service)
+  if (inside === undefined) {
+    const remedy = 'Start one with startUnderstudy() of dmarc-understudy, or let the client use its baseUrl.'
+    throw new TypeError(`standIn(service) needs a stand-in that runs in this process. ${remedy}`)
+  }
+  const { contract, log } = inside
+  const stopping = inside.stopping.signal
+  const isLenient = contract.settings.pathMatching === 'lenient'
+  const serve = createCarrier({ answer: inside.answer, writeHeader, stopping, log })
+
+  return function answerForService(request, response, next) {
+    const target = targetBelow(request, contract.basePath, isLenient)
+    if (target === undefined) return next()
+    if (stopping.aborted)
+      return next(new Error(`The stand-in was stopped before ${request.method} ${pathOf(request)}.`))
+    const arrival = arrivalOfExpress(request, target)
+    if (arrival !== undefined) return void serve(arrival, request, response)
+    next(new BodyReadBefore(request, 'standIn(service)'))
+  }
+}
+
+/**
+ * Writes each field by itself, so that other middlewares that replace these methods see it. Fields that others have set
+ * stay, except those of the service, and `X-Powered-By`, which the service does not have.
+ */
+function writeHeader(response: ServerResponse, status: number, headers: Headers): void {
+  response.removeHeader('X-Powered-By')
+  for (let index = 0; index < headers.length; index += 2) response.removeHeader(String(headers[index]))
+  for (let index = 0; index < headers.length; index += 2) {
+    response.appendHeader(String(headers[index]), String(headers[index + 1]))
+  }
+  response.writeHead(status)
+}

@@ -1,0 +1,54 @@
+import type { ExchangeLog } from '../accounts/exchange-log.ts'
+import type { LoadedFixture } from '../accounts/fixture.ts'
+import type { Contract } from '../contract/contract.ts'
+import type { Overlay } from '../contract/overlay.ts'
+import type { AccountState } from '../domain/account.ts'
+import type { ExplanationReport } from '../explain/explanation.ts'
+import type { Clock } from '../ground/clock.ts'
+import type { Log } from '../ground/log.ts'
+import type { Journal } from '../journal/journal.ts'
+import type { Explain } from '../journal/verdict.ts'
+import type { AnonymousIds } from '../service/anonymous-ids.ts'
+import type { Readiness } from '../store/readiness.ts'
+import type { Store } from '../store/store.ts'
+
+/** The parts of the exchange log. */
+interface ExchangeParts {
+  contract: Contract
+  journal: Journal
+  explain: Explain<ExplanationReport | undefined>
+  /** A key of the account that is no secret, if it has one. */
+  publicKeyOf(account: AccountState): string | undefined
+}
+
+/** The accounts of a server, with everything else that depends on whether other servers share them. */
+export interface OpenedStore {
+  readonly store: Store
+  /** The clock on which the clocks of all accounts are based. */
+  readonly clock: Clock
+  readonly readiness: Readiness
+  /** Gives the ids of requests without an account. */
+  readonly nextId: AnonymousIds
+  /** File and reason of each damaged account that was left out. */
+  readonly skipped: readonly string[]
+  /** Calls the listener when memory is scarce, with the ids of the sandboxes that are deleted for that reason. */
+  listenScarce(listener: (evicted: readonly string[]) => void): void
+  openExchanges(parts: ExchangeParts): Promise<ExchangeLog<ExplanationReport | undefined>>
+  /** From now on, calls `restore` when the store has become empty, to provide the data of a start again. */
+  watch(restore: () => Promise<unknown>): void
+  /** Sends the remaining data to other servers, saves, and releases everything. */
+  close(): Promise<void>
+}
+
+/** The data that the opening of a store needs. */
+export interface OpeningContext {
+  contract: Contract
+  overlays: readonly Overlay[]
+  fixture: LoadedFixture
+  instance: string
+  log: Log
+  /** A store that replaces the one that the options name. */
+  given: Store | undefined
+  /** See `ConnectionOptions`. */
+  patience?: (() => number) | undefined
+}

@@ -1,0 +1,165 @@
+import type { RequestListener } from 'node:http'
+import { ADMIN_PATH } from '../admin/paths.ts'
+import type { ServiceContract } from '../behaviour/operation.ts'
+import { OPERATIONS } from '../behaviour/operations/operations.ts'
+import type { Log } from '../ground/log.ts'
+import type { AccountWithKey } from '../library/account.ts'
+import { type Library, openDirectLibrary } from '../library/library.ts'
+import { createApplication } from './application.ts'
+import { serveControl } from './control-plane.ts'
+import { openFetch } from './fetch/fetch.ts'
+import type { Fetch } from './fetch/request.ts'
+import { STOP_PATIENCE } from './http-server.ts'
+import { letIn } from './inside.ts'
+import { type CompleteOptions, completeOptions, refuseContradictions } from './option-table.ts'
+import type { ServerOptions } from './options.ts'
+import { openPort } from './port.ts'
+import { type Behaviours, type InternalOptions, openStandIn } from './stand-in.ts'
+
+/** The host of a stand-in without a port. No server can have a name of this domain (RFC 2606). */
+const NO_PORT = 'dmarc-understudy.test'
+
+/** A running stand-in. */
+export interface Understudy extends Library, AsyncDisposable {
+  /** The base URL for clients, version segment included. Without a port, `fetch` alone knows it. */
+  readonly baseUrl: string
+  /**
+   * Answers a request like the global `fetch`, but without a connection. Only the path and the query of its URL count.
+   * Redirects are not followed.
+   */
+  readonly fetch: Fetch
+  /**
+   * The stand-in as an application of Express 5, to be mounted in another one or given to `http.createServer`: the control
+   * plane below `/__admin`, unless it is switched off, and the service for every other path. Express is loaded when this
+   * is first read. The type is that of `node:http`, so that no types of Express are needed.
+   */
+  readonly app: RequestListener
+  /** The HTTP address of the control plane, if it is served. */
+  readonly adminUrl: string | undefined
+  /** The unique name of this run of the server. `/__admin/health` shows it. */
+  readonly instance: string
+  /** Whether the `default` account existed before, so that options for new accounts did not apply. */
+  readonly kept: boolean
+  /** File and reason of each damaged account that was left out; see `skipDamaged`. */
+  readonly skipped: readonly string[]
+  /** The accounts with a computable key, if other machines can reach the server, named as in the log. */
+  readonly exposed: readonly string[]
+  /** The contract for every request and answer. */
+  readonly contract: ServiceContract
+  /** Answers current requests, saves, and closes every connection. A second call waits for the first one. */
+  stop(): Promise<void>
+}
+
+/** A stand-in with a known key: no account existed before, or the key was given. */
+export type UnderstudyWithKey = Understudy & { readonly apiKey: string; readonly account: AccountWithKey }
+
+/** Options that make the key of the `default` account known. */
+export type KeyedOptions = ServerOptions & ({ data?: undefined; store?: undefined } | { apiKey: string })
+
+/**
+ * Composes contract, store, service and control plane into a stand-in, which listens on a port unless options say no.
+ * @throws OptionError, ContractError, FixtureError, FaultSetError, StoreError, or a `listen` error like `EADDRINUSE`
+ */
+export function startUnderstudy(options?: KeyedOptions): Promise<UnderstudyWithKey>
+export function startUnderstudy(options: ServerOptions): Promise<Understudy>
+export function startUnderstudy(options: ServerOptions = {}): Promise<Understudy> {
+  return startServer(options, OPERATIONS)
+}
+
+/** The same, with these behaviours of the operations, by operationId. */
+export async function startServer(
+  given: ServerOptions,
+  behaviours: Behaviours,
+  internal: InternalOptions = {},
+): Promise<Understudy> {
+  const options = completeOptions(given)
+  refuseContradictions(given)
+  const { signal, log } = options
+  signal?.throwIfAborted()
+  const understudy = await composeServer(options, behaviours, internal)
+  return signal === undefined ? understudy : stopWith(signal, understudy, log)
+}
+
+/** Makes the signal stop the server. @throws the reason of a signal that was aborted during the start */
+async function stopWith(signal: AbortSignal, understudy: Understudy, log: Log): Promise<Understudy> {
+  const { stop } = understudy
+  if (signal.aborted) {
+    await stop()
+    throw signal.reason
+  }
+  function abort(): void {
+    stop().catch((err: unknown) => log.error({ err }, 'The server could not save everything at its stop.'))
+  }
+  function stopOnSignal(): Promise<void> {
+    // A signal may outlive many servers.
+    signal.removeEventListener('abort', abort)
+    return stop()
+  }
+  signal.addEventListener('abort', abort, { once: true })
+  // Not a copy, which would load what is only loaded when it is first used.
+  return Object.assign(understudy, { stop: stopOnSignal, [Symbol.asyncDispose]: stopOnSignal })
+}
+
+async function composeServer(
+  options: CompleteOptions,
+  behaviours: Behaviours,
+  internal: InternalOptions,
+): Promise<Understudy> {
+  const standIn = await openStandIn(options, behaviours, internal)
+  const {
+    answer,
+    refuseMalformed,
+    opened,
+    urls,
+    control,
+    stopping,
+    contract,
+    instance,
+    kept,
+    exposed,
+    exchanges,
+    apiKey,
+    log,
+  } = standIn
+  try {
+    const served = options.admin
+      ? serveControl(standIn, options.listen ? options.host : NO_PORT, options.adminToken)
+      : undefined
+    const application = createApplication(standIn, served)
+    const port = options.listen ? await openPort(standIn, application, options) : undefined
+    const { origin } = port ?? { origin: `http://${NO_PORT}` }
+    // Without a port, no browser can open a page.
+    const hasPage = options.admin && port !== undefined
+    const baseUrl = origin + contract.basePath
+    Object.assign(urls, { baseUrl, adminUrl: origin + ADMIN_PATH, hasPage })
+    const { fetch, close } = openFetch({
+      answer,
+      refuseMalformed,
+      control: served,
+      baseUrl,
+      stopping: stopping.signal,
+      log,
+    })
+    let stopped: Promise<void> | undefined
+    async function stop(): Promise<void> {
+      stopping.abort()
+      await Promise.all([port?.close(), close(STOP_PATIENCE)])
+      await opened.close()
+    }
+    const stopOnce = () => (stopped ??= stop())
+    return letIn(standIn, {
+      ...{ baseUrl, fetch, instance, kept, exposed, contract },
+      adminUrl: options.admin ? urls.adminUrl : undefined,
+      skipped: opened.skipped,
+      ...openDirectLibrary(control, { baseUrl, apiKey, exchanges, contract, stopping: stopping.signal }),
+      stop: stopOnce,
+      [Symbol.asyncDispose]: stopOnce,
+      get app() {
+        return application.express()
+      },
+    })
+  } catch (error) {
+    await opened.close()
+    throw error
+  }
+}

@@ -1,0 +1,126 @@
+import { SharedExchangeLog } from '../accounts/shared/shared-exchange-log.ts'
+import { DEFAULT_SEED } from '../domain/account.ts'
+import type { ExplanationReport } from '../explain/explanation.ts'
+import { systemClock } from '../ground/clock.ts'
+import { drawKey } from '../ground/secrets.ts'
+import { clearTimeout, setTimeout } from '../ground/timers.ts'
+import { shareAnonymousIds } from '../service/anonymous-ids.ts'
+import { openConnection, type StoreConnection } from '../store/redis/connection.ts'
+import { Membership } from '../store/redis/membership.ts'
+import { RedisStore } from '../store/redis/redis-store.ts'
+import { checkServer } from '../store/redis/server-check.ts'
+import { StoreError } from '../store/store-error.ts'
+import type { OpenedStore, OpeningContext } from './opened-store.ts'
+import type { CompleteOptions } from './option-table.ts'
+import { describeDifference, differingOptions, termsOf } from './server-terms.ts'
+import { nameStore } from './store-failure.ts'
+import { readStoreUrl } from './store-url.ts'
+
+/** After how many milliseconds a start reports that it waits for the store; multiplied by `patience`. */
+const SILENT_WAIT = 1_000
+const DIFFERING = 'Another server of the store was started with other options; give all of them the same.'
+const AWAY = 'The store is away: until it is back, requests are answered with 500.'
+const EMPTIED = 'The store was emptied or replaced: only the default account is there again.'
+const WAITING = 'The store has not answered yet; the start waits for it a little longer.'
+const FULL = 'The store has no memory left (its setting maxmemory): changes are refused.'
+
+/**
+ * Opens a store that several servers share, after a check that this server may take part.
+ * @throws StoreError that names the store, the problem and the remedy
+ */
+export async function openSharedStore(
+  options: CompleteOptions & { store: string },
+  context: OpeningContext,
+): Promise<OpenedStore> {
+  const reading = readStoreUrl(options.store)
+  if ('remedy' in reading) throw new Error('The URL of the store was not checked.')
+  const { address, shown } = reading
+  const { instance, patience, log } = context
+  const waiting = setTimeout(() => log.info({ store: shown }, WAITING), SILENT_WAIT * (patience?.() ?? 1))
+  let connection: StoreConnection | undefined
+  try {
+    connection = await openConnection(address, { name: `dmarc-understudy-${instance}`, now: systemClock(), patience })
+    const membership = await join(connection, shown, options, context)
+    return await compose(connection, membership, shown, options, context)
+  } catch (error) {
+    connection?.close()
+    throw nameStore(error, shown, address)
+  } finally {
+    clearTimeout(waiting)
+  }
+}
+
+/** Checks the store, and takes part among its servers. @throws StoreError if that is not possible */
+async function join(
+  connection: StoreConnection,
+  shown: string,
+  options: CompleteOptions,
+  context: OpeningContext,
+): Promise<Membership> {
+  const { storePrefix: prefix } = options
+  const { log } = context
+  const server = await checkServer(connection)
+  if (server.warning !== undefined) log.warn({ store: shown }, server.warning)
+  const terms = termsOf(options, context)
+  const membership = new Membership(connection, { prefix, terms, drawId: drawKey })
+  const present = await membership.join()
+  if (present.contract !== terms.contract) {
+    const difference = `was used under ${prefix} with ${describeDifference(present, terms)}`
+    throw new StoreError('unusable', `${difference}; start with the same overlays, or with another --store-prefix`)
+  }
+  const differing = differingOptions(terms, present)
+  if (differing.length > 0) log.warn({ options: differing }, DIFFERING)
+  log.info({ store: shown, prefix, server: `${server.name} ${server.version}` }, 'The store is shared.')
+  return membership
+}
+
+/** What a server does with a store in which it takes part. */
+async function compose(
+  connection: StoreConnection,
+  membership: Membership,
+  shown: string,
+  { storePrefix: prefix, seed = DEFAULT_SEED }: CompleteOptions,
+  { contract, instance, log }: OpeningContext,
+): Promise<OpenedStore> {
+  const place = { store: shown }
+  const restored = () => membership.restored()
+  const store = new RedisStore({ connection, prefix, settings: contract.settings, restored })
+  const ids = await shareAnonymousIds(seed, contract.requestIds, {
+    instance,
+    async reserve(kind, count) {
+      return Number(await connection.send(['HINCRBY', `${prefix}:store`, kind, `${count}`])) - count + 1
+    },
+  })
+  let exchanges: SharedExchangeLog<ExplanationReport | undefined> | undefined
+  return {
+    store,
+    clock: () => connection.clock.now(),
+    readiness: membership,
+    nextId: ids.nextId,
+    skipped: [],
+    listenScarce: () => {},
+    async openExchanges(parts) {
+      exchanges = new SharedExchangeLog({ connection, prefix, store, log, ...parts })
+      await exchanges.start()
+      return exchanges
+    },
+    watch(provide) {
+      membership.watch({
+        away: (reason) => log.error({ ...place, reason }, AWAY),
+        back: (after) => log.info({ ...place, seconds: Math.round(after / 100) / 10 }, 'The store is back.'),
+        full: (isFull) => (isFull ? log.error(place, FULL) : log.info(place, 'The store has memory again.')),
+        async emptied() {
+          log.warn(place, EMPTIED)
+          await Promise.all([ids.renew(), exchanges?.restart()])
+          await provide()
+        },
+      })
+    },
+    async close() {
+      membership.leave()
+      await exchanges?.close()
+      await store.close()
+      connection.close()
+    },
+  }
+}

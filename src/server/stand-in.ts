@@ -1,0 +1,229 @@
+import { setMaxListeners } from 'node:events'
+import type { ExchangeLog } from '../accounts/exchange-log.ts'
+import { loadFixture } from '../accounts/fixture.ts'
+import { secretsOf } from '../accounts/fixture-keys.ts'
+import { Worlds } from '../accounts/worlds.ts'
+import type { Control } from '../admin/control.ts'
+import { createControlLoader } from '../admin/control-loader.ts'
+import type { OperationBehaviour, ServiceContract } from '../behaviour/operation.ts'
+import { bindBehaviours } from '../behaviour/service-contract.ts'
+import { type Contract, loadContract } from '../contract/contract.ts'
+import { readOverlays } from '../contract/overlay.ts'
+import type { ServerUrls } from '../coverage/curl.ts'
+import type { AccountState } from '../domain/account.ts'
+import type { FaultRule } from '../domain/faults.ts'
+import type { ExplanationReport } from '../explain/explanation.ts'
+import { type FaultSet, loadFaultSets } from '../faults/fault-sets.ts'
+import { createHostCheck, type HostCheck, isLoopback } from '../ground/hosts.ts'
+import type { Log } from '../ground/log.ts'
+import { readHeapLimit } from '../ground/machine.ts'
+import { findPublicKey, nameInstance } from '../ground/secrets.ts'
+import { JOURNAL_LIMITS, Journal, type JournalLimits } from '../journal/journal.ts'
+import { redactLog } from '../journal/redaction/redacted-log.ts'
+import { Secrets } from '../journal/redaction/secrets.ts'
+import { createService, type Service } from '../service/answer.ts'
+import { createMalformedRefusal, type MalformedRefusal } from '../service/malformed-response.ts'
+import { createMalformedRecorder } from '../service/recorder.ts'
+import type { Store } from '../store/store.ts'
+import { corsFor } from './allowed-origins.ts'
+import { findExposed, hasDefaultAccount, provideDefaultAccount, SEARCHED } from './default-account.ts'
+import type { OpenedStore, OpeningContext } from './opened-store.ts'
+import { OptionError } from './option-error.ts'
+import { type CompleteOptions, checkPlan } from './option-table.ts'
+import { openStore } from './store-opening.ts'
+import { createExplainer } from './violation-explainer.ts'
+
+const EXPOSED =
+  'The keys of these accounts derive from a seed, so any program can compute them. Replace them by other keys.'
+
+/** Additional settings for a program that runs a stand-in for its own purpose. */
+export interface InternalOptions {
+  /** Replaces the contract that the option `overlays` makes. */
+  contract?: Contract | undefined
+  /** Fault rules of every new account, before those of the option `faults`. They must have been checked. */
+  faults?: readonly FaultRule[] | undefined
+  /** Whether there are no waits: the delay of a fault ends at once, as when the server stops. */
+  hurries?: boolean | undefined
+  /** The factor for the time limit of a step of a shared store. */
+  patience?: (() => number) | undefined
+  /** A store in this process that replaces the one that the options name. */
+  store?: Store | undefined
+  /** Limits of the journal that replace the usual ones. */
+  journal?: Partial<JournalLimits> | undefined
+  /** Called with the stand-in before its first request. */
+  open?(standIn: StandIn): void
+  /** Makes the service that the doors call from the usual one, such as one that lets requests wait. */
+  turnstile?(service: Service): Service
+}
+
+export type Behaviours = Readonly<Record<string, OperationBehaviour>>
+
+/** The stand-in: the service with its data. Doors lead to it, but it knows no door. */
+export interface StandIn {
+  readonly answer: Service
+  /** Refuses what is no HTTP, on behalf of a door. */
+  readonly refuseMalformed: MalformedRefusal
+  readonly contract: ServiceContract
+  readonly store: Store
+  readonly journal: Journal
+  readonly worlds: Worlds
+  readonly exchanges: ExchangeLog<ExplanationReport | undefined>
+  readonly opened: OpenedStore
+  /** The control plane. It is loaded at its first use. */
+  readonly control: () => Promise<Control>
+  /** The addresses for clients; a door fills them in. */
+  readonly urls: ServerUrls
+  readonly namesUs: HostCheck
+  readonly instance: string
+  readonly log: Log
+  /** The key of the `default` account, if it is known, and whether the account existed before. */
+  readonly apiKey: string | undefined
+  readonly kept: boolean
+  /** The accounts with a computable key, if other machines can reach the stand-in. */
+  readonly exposed: readonly string[]
+  /** Aborted when the stand-in stops; then nothing waits any longer. */
+  readonly stopping: AbortController
+}
+
+/** The parts that do not depend on the store. */
+interface Preparation extends Omit<OpeningContext, 'patience' | 'given'> {
+  contract: ServiceContract
+  faultSets: FaultSet[]
+  secrets: Secrets
+}
+
+/**
+ * Composes contract, store and service. The caller must close `opened` at the end.
+ * @throws OptionError, ContractError, FixtureError, FaultSetError, StoreError
+ */
+export async function openStandIn(
+  options: CompleteOptions,
+  behaviours: Behaviours,
+  internal: InternalOptions,
+): Promise<StandIn> {
+  const prepared = await prepare(options, behaviours, internal)
+  const { contract, log, instance, faultSets } = prepared
+  const opened = await openStore(options, { ...prepared, patience: internal.patience, given: internal.store })
+  const stopping = new AbortController()
+  // Each waiting request listens to the signal, and their number is not limited.
+  setMaxListeners(0, stopping.signal)
+  try {
+    const { store, clock, nextId, readiness } = opened
+    const urls: ServerUrls = { baseUrl: '', adminUrl: '' }
+    const { journal, exchanges, worlds } = await openAccounts(options, internal, prepared, opened, urls)
+    const { apiKey, kept, exposed } = await provideAccounts(options, opened, worlds, log)
+    const { enforceQuotas, prefer, simulator, responseValidation } = options
+    const shared = { contract, store, clock, worlds, exchanges, enforceQuotas }
+    // What comes without a port was sent by a program that has the stand-in.
+    const namesUs = options.listen ? createHostCheck(options.host, options.cors) : () => true
+    const control = createControlLoader({
+      ...shared,
+      instance,
+      faultSets,
+      urls: () => urls,
+      namesUs,
+      readiness,
+    })
+    const service = createService({
+      ...{ ...shared, urls, nextId, log, prefer, simulator, responseValidation, namesUs },
+      stopping: internal.hurries ? AbortSignal.abort() : stopping.signal,
+      cors: corsFor(options, contract),
+    })
+    const answer = internal.turnstile?.(service) ?? service
+    const standIn: StandIn = {
+      ...{ answer, contract, store, journal, worlds, exchanges, opened, control, urls, namesUs, instance, log },
+      refuseMalformed: createMalformedRefusal(contract, nextId, log, createMalformedRecorder({ exchanges, clock })),
+      ...{ apiKey, kept, exposed, stopping },
+    }
+    internal.open?.(standIn)
+    return standIn
+  } catch (error) {
+    await opened.close()
+    throw error
+  }
+}
+
+async function prepare(
+  options: CompleteOptions,
+  behaviours: Behaviours,
+  internal: InternalOptions,
+): Promise<Preparation> {
+  const { host, admin, adminToken, apiKey, plan, simulator } = options
+  const secrets = new Secrets([adminToken, apiKey].filter((secret) => secret !== undefined))
+  const log = redactLog(options.log, secrets)
+  if (admin && adminToken === undefined && !isLoopback(host)) {
+    const remedy = 'others can reach this address, so give'
+    throw new OptionError('host', host, (spell) => `${remedy} ${spell('adminToken')} or ${spell('admin', false)}`)
+  }
+  const overlays = internal.contract === undefined ? await readOverlays(options.overlays) : []
+  const loaded = internal.contract ?? (await loadContract({ overlays }))
+  const contract = bindBehaviours(loaded, { behaviours, simulator })
+  checkPlan(plan, contract.settings)
+  const fixture = await loadFixture(options.fixture)
+  // Keys with another form are only known where they are given.
+  for (const secret of secretsOf(fixture)) secrets.add(secret)
+  const faultSets = await readFaultSets(options.faults, contract)
+  return { contract, overlays, fixture, faultSets, secrets, log, instance: nameInstance() }
+}
+
+/** The largest share of the heap for the journal. */
+const JOURNAL_SHARE = 0.15
+/** How many requests of each account keep what they found, if memory is scarce. */
+const KEPT_PASTS = 50
+
+/** The data of the accounts: their states and their history. */
+async function openAccounts(
+  options: CompleteOptions,
+  internal: InternalOptions,
+  { contract, fixture, faultSets, secrets, log }: Preparation,
+  { store, clock, openExchanges, listenScarce }: OpenedStore,
+  urls: StandIn['urls'],
+) {
+  const { seed, now, frozen, plan, maxAccounts, sandboxKeys } = options
+  const ofSets = faultSets.flatMap(({ name, rules }) => rules.map((rule) => ({ set: name, rule })))
+  const faults = [...(internal.faults ?? []).map((rule) => ({ rule })), ...ofSets]
+  const full = 'The journal is full: from now on, it forgets old requests of the accounts that have most.'
+  const total = Math.min(JOURNAL_LIMITS.total, JOURNAL_SHARE * readHeapLimit())
+  const limits = { entries: options.journal, total, ...internal.journal }
+  const journal = new Journal(limits, () => log.warn({}, full), secrets)
+  const randomKeys = !isLoopback(options.host)
+  const publicKeyOf = (account: AccountState) => findPublicKey(account, { derived: !randomKeys })
+  const explain = createExplainer({ contract, store, journal, publicKeyOf, urls, log })
+  const exchanges = await openExchanges({ contract, journal, explain, publicKeyOf })
+  const worlds = new Worlds({
+    ...{ contract, store, clock, exchanges, maxAccounts, sandboxKeys, randomKeys, log },
+    defaults: { fixture, seed, now, frozen, plan, faults },
+  })
+  listenScarce((evicted) => {
+    journal.dropPasts(KEPT_PASTS)
+    for (const id of evicted) void exchanges.end(id)
+  })
+  return { journal, exchanges, worlds }
+}
+
+/** Provides the account `default`, and logs the problems of other accounts. */
+async function provideAccounts(
+  options: CompleteOptions,
+  { store, watch, skipped }: OpenedStore,
+  worlds: Worlds,
+  log: Log,
+): Promise<Pick<StandIn, 'apiKey' | 'kept' | 'exposed'>> {
+  const isLocal = isLoopback(options.host)
+  const kept = await hasDefaultAccount(store)
+  if (kept) worlds.checkDefaults()
+  const apiKey = await provideDefaultAccount(store, worlds, options.apiKey)
+  // A random key that was shown is used again. A derived key is the same anyway.
+  watch(() => provideDefaultAccount(store, worlds, options.apiKey ?? (isLocal ? undefined : apiKey)))
+  const exposed = isLocal ? [] : await findExposed(store, SEARCHED)
+  if (exposed.length > 0) log.warn({ accounts: exposed.slice(0, 10), count: exposed.length }, EXPOSED)
+  // Logged after the `default` account exists, so that a failing start gives only one message.
+  for (const reason of skipped) log.warn({ reason }, 'A damaged account is left out.')
+  return { apiKey, kept, exposed }
+}
+
+async function readFaultSets(sources: readonly string[], contract: Contract): Promise<FaultSet[]> {
+  if (sources.length === 0) return []
+  const { loadRuleCheck } = await import('../admin/document.ts')
+  const check = await loadRuleCheck(contract)
+  return (await Promise.all(sources.map((source) => loadFaultSets(source, check)))).flat()
+}

@@ -1,0 +1,92 @@
+import { LocalExchangeLog } from '../accounts/exchange-log.ts'
+import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
+import type { Contract } from '../contract/contract.ts'
+import { DEFAULT_SEED } from '../domain/account.ts'
+import { countAnonymousIds } from '../service/anonymous-ids.ts'
+import type { Accounts } from '../store/accounts.ts'
+import { openMemoryStore } from '../store/memory.ts'
+import { ALWAYS_READY, type Readiness, type StoreState } from '../store/readiness.ts'
+import type { Store } from '../store/store.ts'
+import { StoreError } from '../store/store-error.ts'
+import type { OpenedStore, OpeningContext } from './opened-store.ts'
+import type { CompleteOptions } from './option-table.ts'
+
+/** Opens the store that the options name. @throws StoreError */
+export async function openStore(options: CompleteOptions, context: OpeningContext): Promise<OpenedStore> {
+  const { data, store: url } = options
+  if (context.given !== undefined) return ofOneServer(ALWAYS_READY, context.given, options, context.contract)
+  if (url !== undefined) {
+    const { openSharedStore } = await import('./shared-store.ts')
+    return openSharedStore({ ...options, store: url }, context)
+  }
+  if (data !== undefined) return openFolder({ ...options, data }, context)
+  const { contract, log } = context
+  const store = openMemoryStore({ clock: options.clock, warn: (message) => log.warn({}, message) })
+  return ofOneServer(ALWAYS_READY, store, options, contract)
+}
+
+async function openFolder(
+  options: CompleteOptions & { data: string },
+  { contract, log }: OpeningContext,
+): Promise<OpenedStore> {
+  const { data, durability, skipDamaged, clock } = options
+  const [{ fileName, openFolderStore }, { createKeptCheck }] = await Promise.all([
+    import('../store/folder/folder-store.ts'),
+    import('./kept-accounts.ts'),
+  ])
+  const skipped: string[] = []
+  // No server starts without the account `default`, so this account cannot be left out.
+  const isOfDefault = (error: StoreError) => error.file === fileName(DEFAULT_ACCOUNT)
+  const skip = (error: StoreError) => {
+    if (isOfDefault(error)) throw error
+    skipped.push(error.message)
+  }
+  const readiness: { kind: 'folder'; state: StoreState } = { kind: 'folder', state: ALWAYS_READY.state }
+  const opening = openFolderStore(data, contract.settings, {
+    clock,
+    warn: (message) => log.warn({}, message),
+    validate: createKeptCheck(contract, clock),
+    durability,
+    skipDamaged: skipDamaged ? skip : undefined,
+    writeFailures: {
+      began: (err) => {
+        // Reads still work, so clients need not use another server.
+        const limitation = 'Changes are refused, because they cannot be written to the data folder.'
+        readiness.state = { isReady: true, limitation }
+        log.error({ err }, 'Changes are refused, because they cannot be written.')
+      },
+      ended: () => {
+        readiness.state = ALWAYS_READY.state
+        log.info({}, 'Changes can be written again.')
+      },
+    },
+  })
+  const store = await opening.catch((error: unknown) => {
+    if (!(error instanceof StoreError) || error.problem !== 'damaged') throw error
+    // A file whose name begins with a dot is that of the folder.
+    const isNeeded = isOfDefault(error) || error.file?.startsWith('.') === true
+    const remedy = isNeeded ? 'move it away' : 'leave the account out with --skip-damaged (skipDamaged)'
+    throw new StoreError('damaged', `${error.message}; correct the file, or ${remedy}`, { cause: error })
+  })
+  return { ...ofOneServer(readiness, store, options, contract), skipped }
+}
+
+/** A store that no other server uses. */
+function ofOneServer(
+  readiness: Readiness,
+  store: Store & Partial<Pick<Accounts, 'listenScarce'>>,
+  { clock, seed = DEFAULT_SEED }: CompleteOptions,
+  { requestIds }: Contract,
+): OpenedStore {
+  return {
+    store,
+    clock,
+    readiness,
+    nextId: countAnonymousIds(seed, requestIds),
+    skipped: [],
+    listenScarce: (listener) => store.listenScarce?.(listener),
+    openExchanges: async (parts) => new LocalExchangeLog(parts),
+    watch: () => {},
+    close: () => store.close(),
+  }
+}

@@ -1,0 +1,203 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import express, { type RequestHandler } from 'express'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { standIn } from '../../src/express.ts'
+import { startUnderstudy, type UnderstudyWithKey } from '../../src/index.ts'
+import { API_KEY } from '../support/service.ts'
+import { AUTHORIZED, CLOSE, chunked, type Header, JSON_BODY, requestBytes, type WireRequest } from '../support/wire.ts'
+import { answerTo, ask, converse, responseIn, serve, tellError } from './application.ts'
+
+async function start(options = {}): Promise<UnderstudyWithKey> {
+  const given = { fixture: 'empty', seed: 7, now: '2026-01-15T09:30:00Z', frozen: true, apiKey: API_KEY } as const
+  const service = await startUnderstudy({ ...given, ...options })
+  onTestFinished(() => service.stop())
+  return service
+}
+
+const portOf = ({ baseUrl }: { baseUrl: string }) => Number(new URL(baseUrl).port)
+const JSON_HEADERS: readonly Header[] = [AUTHORIZED, JSON_BODY]
+const LIST: WireRequest = { target: '/api/v1/domains', headers: [AUTHORIZED] }
+const ADD = { method: 'POST', target: '/api/v1/domains', headers: JSON_HEADERS, body: '{"domains":["a.example"]}' }
+const STORY: readonly WireRequest[] = [
+  LIST,
+  ADD,
+  {
+    ...ADD,
+    body: chunked('{"domains":["b.example"]}', 4),
+    headers: [...JSON_HEADERS, ['Transfer-Encoding', 'chunked']],
+  },
+  { ...LIST, method: 'HEAD' },
+  { ...LIST, target: '/api/v1/dmarc?domain=a.example' },
+  ...['{"domains":', '{"domains":3}', ''].map((body) => ({ ...ADD, body })),
+  { ...ADD, headers: [AUTHORIZED, ['Content-Type', 'text/plain']] },
+  { ...LIST, headers: [] },
+  { ...LIST, target: '/api/v1/nothing' },
+  { ...LIST, target: '/api/v1' },
+  { ...LIST, method: 'PATCH' },
+  ...['500', '204'].map((code) => ({ ...LIST, headers: [AUTHORIZED, ['Prefer', `code=${code}`] as const] })),
+  { ...ADD, body: '{"domains":["c.example"]}', headers: [...JSON_HEADERS, ['Expect', '100-continue']] },
+]
+
+describe('standIn', () => {
+  it('answers with the bytes that the port of the stand-in gives, and records the same', async () => {
+    const [mounted, own] = await Promise.all([start({ prefer: true }), start({ prefer: true })])
+    const port = await serve(express().use('/mock', standIn(mounted)))
+    // A response without an account has the time of the machine, and a second may pass between two of them.
+    const undated = (bytes: string) => bytes.replace(/^Date: .*GMT$/m, 'Date')
+    for (const request of STORY) {
+      const answered = undated(await ask(port, { ...request, target: `/mock${request.target}` }))
+      expect(answered, JSON.stringify(request)).toBe(undated(await ask(portOf(own), request)))
+    }
+    const told = async (service: UnderstudyWithKey) =>
+      (await service.requests.list()).map(({ status, path, code }) => [status, path, code])
+    expect(await told(mounted)).toEqual(await told(own))
+  })
+
+  it.each<[where: string, at: string, path: string, isAnswered: boolean]>([
+    ['at the root', '/', '/api/v1/domains', true],
+    ['below a path', '/mock', '/mock/api/v1/domains', true],
+    ['below a path in another case, as Express sees it', '/mock', '/MOCK/api/v1/domains', true],
+    ['at the base path below a path', '/a/api/v1', '/a/api/v1/domains', true],
+    ['at a path of the service', '/a/api/v1/domains', '/a/api/v1/domains?x=1', true],
+    ['below a parameter', '/:tenant', '/one/api/v1/domains?x=1', true],
+    ['elsewhere', '/mock', '/api/v1/domains', false],
+    ['with a longer base', '/mock', '/mock/api/v10/domains', false],
+    ['with the base path in another case', '/mock', '/mock/API/v1/domains', false],
+    ['with the base path further down', '/mock', '/mock/x/api/v1/domains', false],
+    ['with the control plane', '/mock', '/mock/__admin/health', false],
+  ])('mounted %s answers what belongs to the service, and passes on the rest', async (_, at, path, isAnswered) => {
+    const app = express().use(at, standIn(await start()))
+    app.use((_request, response) => void response.send('passed on'))
+    const { status, text } = await answerTo(await serve(app), { ...LIST, target: path })
+    expect([status, text]).toEqual([200, isAnswered ? '{"success":true,"data":{"domains":[]}}' : 'passed on'])
+  })
+
+  it('mounted twice, for two stand-ins, keeps them apart', async () => {
+    const app = express().use('/one', standIn(await start()))
+    app.use('/other', express.Router().use('/deep', standIn(await start())))
+    const port = await serve(app)
+    await ask(port, { ...ADD, target: '/other/deep/api/v1/domains' })
+    expect((await answerTo(port, { ...LIST, target: '/one/api/v1/domains' })).text).toContain('[]')
+    expect((await answerTo(port, { ...LIST, target: '/other/deep/api/v1/domains' })).text).toContain('a.example')
+  })
+
+  const withoutBody = { method: 'GET', body: undefined }
+  it.each<[parser: string, parse: RequestHandler, request: object, status: number]>([
+    ['express.json', express.json(), {}, 500],
+    ['express.text', express.text({ type: '*/*' }), {}, 500],
+    ['express.urlencoded, which leaves JSON alone', express.urlencoded({ extended: true }), {}, 200],
+    ['express.raw', express.raw({ type: '*/*' }), {}, 200],
+    ['express.json, without a body', express.json(), withoutBody, 200],
+    [
+      'what ends the stream, without a body',
+      (request, _, next) => request.resume().once('end', next),
+      withoutBody,
+      200,
+    ],
+    ['what has read the first piece', (request, _, next) => request.once('data', () => next()), {}, 500],
+  ])('mounted after %s answers, or says where to mount it', async (_, parse, request, status) => {
+    const app = express().use(parse, standIn(await start()), tellError)
+    const response = await answerTo(await serve(app), { ...ADD, ...request } as WireRequest)
+    expect(response.status).toBe(status)
+    if (status !== 500) return
+    expect(response.text).toBe(
+      'The stand-in cannot read the body of POST /api/v1/domains, because another middleware has read it. ' +
+        'Mount standIn(service) before express.json() and other body parsers.',
+    )
+  })
+
+  it.each(['reset', 'empty', 'truncate', 'drip'] as const)(
+    'lets the fault `%s` act on the connection',
+    async (connection) => {
+      const [mounted, own] = await Promise.all([start(), start()])
+      const port = await serve(express().use('/mock', standIn(mounted)))
+      for (const { account } of [mounted, own])
+        await account.faults.add({ connection, ...(connection === 'drip' && { delay_ms: 20 }) })
+      for (const request of [LIST, ADD]) {
+        const bytesTo = (at: string) =>
+          requestBytes({ ...request, target: `${at}${request.target}`, headers: [...JSON_HEADERS, CLOSE] })
+        const expected = await converse(portOf(own), bytesTo(''))
+        expect(await converse(port, bytesTo('/mock'))).toEqual(expected)
+        expect(expected.end).toBe(connection === 'reset' ? 'ECONNRESET' : 'FIN')
+      }
+    },
+  )
+
+  it('lets a hanging request hang until its client leaves', async () => {
+    const service = await start()
+    await service.account.faults.add({ connection: 'hang' })
+    const client = connect(await serve(express().use(standIn(service))), '127.0.0.1')
+    client.write(requestBytes(LIST))
+    await expect.poll(async () => (await service.requests.list())[0]?.fault).toBeTruthy()
+    client.end()
+    await once(client, 'close')
+    expect(client.bytesRead).toBe(0)
+  })
+
+  it('records a request whose client leaves in the middle of the body, and goes on', async () => {
+    const service = await start()
+    const port = await serve(express().use(standIn(service)))
+    const client = connect(port, '127.0.0.1')
+    await new Promise((resolve) => client.write(requestBytes(ADD).subarray(0, -5), resolve))
+    client.destroy()
+    await expect.poll(async () => (await service.requests.list()).map(({ status }) => status)).toEqual([null])
+    expect((await answerTo(port, ADD)).status).toBe(200)
+  })
+
+  it('answers whatever host its application answers, and keeps fields that others have set', async () => {
+    const app = express().use(
+      (_request, response, next) => {
+        response.set({ 'X-Frame-Options': 'DENY', 'X-Request-Id': 'of the application' })
+        next()
+      },
+      standIn(await start()),
+    )
+    const head = `GET /api/v1/domains HTTP/1.1\r\nHost: shop.example\r\nAuthorization: Bearer ${API_KEY}\r\n`
+    const { bytes } = await converse(await serve(app), Buffer.from(`${head}Connection: close\r\n\r\n`))
+    const { status, headers } = responseIn(bytes)
+    expect(status).toBe(200)
+    expect(headers).toContainEqual(['X-Frame-Options', 'DENY'])
+    expect(headers.filter(([name]) => /^x-request-id$/i.test(name))).toEqual([
+      ['X-Request-Id', expect.stringMatching(/^[0-9a-f-]{36}$/)],
+    ])
+  })
+
+  it('loses one response whose end a middleware does not survive, and no other', async () => {
+    const app = express().use(
+      (request, response, next) => {
+        if (request.url.endsWith('bug')) {
+          response.end = () => {
+            throw new Error('a bug')
+          }
+        }
+        next()
+      },
+      standIn(await start({ listen: false })),
+    )
+    const port = await serve(app)
+    const read = (query: string) => requestBytes({ ...LIST, target: `/api/v1/domains?${query}` })
+    expect(responseIn((await converse(port, Buffer.concat([read('x'), read('bug')]))).bytes).status).toBe(200)
+    expect((await answerTo(port, LIST)).status).toBe(200)
+  })
+
+  it('passes on an error after the stand-in was stopped', async () => {
+    const service = await start()
+    const port = await serve(express().use('/mock', standIn(service), tellError))
+    await service.stop()
+    const { text } = await answerTo(port, { ...LIST, target: '/mock/api/v1/domains?a=b' })
+    expect(text).toBe('The stand-in was stopped before GET /mock/api/v1/domains.')
+  })
+
+  it('refuses what is no stand-in of this process, and finds the one behind a copy', async () => {
+    const service = await start({ signal: new AbortController().signal })
+    expect(() => standIn({ ...service })).not.toThrow()
+    const { baseUrl, stop } = service
+    expect(() => standIn({ baseUrl, stop })).toThrow(
+      new TypeError(
+        'standIn(service) needs a stand-in that runs in this process. ' +
+          'Start one with startUnderstudy() of dmarc-understudy, or let the client use its baseUrl.',
+      ),
+    )
+  })
+})
