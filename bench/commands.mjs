@@ -1,46 +1,43 @@
-// What the commands cost that run a command of the user, beside that command by itself.
+// What the commands cost that judge a recording, and those that try a client again and again.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { API_KEY } from './accounts.mjs'
-import { PROGRAM, serveCommand, serverCommand, startCandidate } from './candidates.mjs'
-import { stopProgram } from './processes.mjs'
-import { spendOn } from './spending.mjs'
-import { summarize, takeTurns } from './statistics.mjs'
+import { PROGRAM, serverCommand } from './contestants.mjs'
+import { spendOn } from './processes.mjs'
+import { recordSessions } from './recording.mjs'
+import { median } from './statistics.mjs'
 
-const NOTHING = ['-e', '']
-const CLIENT = serverCommand('client')
-
-/** `run`: a command that does nothing, and the same command by itself. Their difference is what `run` costs. */
-export async function measureRun(plan, folder) {
-  const candidates = [NOTHING, [PROGRAM, 'run', '--', process.execPath, ...NOTHING]]
-  const [alone, within] = await takeTurns(candidates, plan.runs, (args) => spendOn(args, { folder }))
-  return { alone, within }
+/**
+ * Exchanges per second of processor time that `check` and `calibrate` judge, after the start: the difference between a long
+ * and a short recording.
+ */
+export async function measureJudging({ rounds, exchanges }, folder) {
+  const [short, long] = await recordSessions(folder, [100, exchanges])
+  const rows = []
+  for (const command of ['check', 'calibrate']) {
+    const [starts, all] = [[], []]
+    for (let round = 0; round < rounds; round++) {
+      starts.push((await spendOn([PROGRAM, command, short], { folder })).cpu)
+      all.push((await spendOn([PROGRAM, command, long], { folder })).cpu)
+    }
+    const [start, whole] = [median(starts), median(all)]
+    rows.push({ command, exchanges, seconds: whole, start, perCpuSecond: (exchanges - 100) / (whole - start) })
+  }
+  return rows
 }
 
-/** `vary` and `explore`: trials of a small client, one after the other, and that client by itself. */
-export async function measureTrials(plan, folder) {
-  const service = await startCandidate('trials', serveCommand('demo'))
-  const environment = {
-    UNDERSTUDY_BASE_URL: `http://127.0.0.1:${service.port}/api/v1`,
-    UNDERSTUDY_API_KEY: API_KEY,
-  }
-  const alone = []
-  for (let run = 0; run < plan.runs; run++) alone.push(await spendOn(CLIENT, { folder, environment }))
-  await stopProgram(service.child)
-  const client = summarize(alone)
+/** Trials per minute of `vary` and `explore` with a small client, one at a time; and what `run` adds to a command. */
+export async function measureTrials({ runs }, folder) {
   const rows = []
-  const skipped = []
-  for (const [command, options] of Object.entries(plan.trials)) {
-    if (options === undefined) {
-      skipped.push({ name: command, why: 'its trials take longer than a quick run' })
-      continue
-    }
+  const client = [process.execPath, ...serverCommand('client')]
+  for (const [command, options] of [
+    ['vary', []],
+    ['explore', ['--runs', `${runs}`]],
+  ]) {
     const report = join(folder, `${command}.json`)
-    const args = [PROGRAM, command, '--jobs', '1', ...options, '--report', `json=${report}`]
-    const spent = await spendOn([...args, '--', process.execPath, ...CLIENT], { folder })
-    const { runs } = JSON.parse(readFileSync(report, 'utf8'))
-    const [milliseconds, cpuMilliseconds] = [spent.milliseconds, spent.cpuMilliseconds].map((all) => all / runs)
-    rows.push({ command, runs, milliseconds, cpuMilliseconds })
+    const args = [PROGRAM, command, '--jobs', '1', ...options, '--report', `json=${report}`, '--', ...client]
+    const { wall } = await spendOn(args, { folder })
+    const { runs: trials } = JSON.parse(readFileSync(report, 'utf8'))
+    rows.push({ command, trials, seconds: wall, perMinute: (60 * trials) / wall })
   }
-  return { client, rows, skipped }
+  return rows
 }

@@ -1,163 +1,119 @@
+// Makes load over plain sockets: what it costs must be little beside what the server costs.
 import { connect } from 'node:net'
 
-const HEADER_END = Buffer.from('\r\n\r\n')
-/** The spellings that servers use. */
-const LENGTHS = ['\r\nContent-Length: ', '\r\ncontent-length: '].map((name) => Buffer.from(name))
-/** Where the status begins in `HTTP/1.1 200 OK`, and how a success begins. */
-const [STATUS, SUCCESS] = [9, 50]
-const ZERO = 48
-const ENDLESS = Number.POSITIVE_INFINITY
+/** How many connections make load, each with one open request. */
+const CONNECTIONS = 32
 
-/**
- * A request as bytes, ready to be sent again and again. `{ordinal}` in the body becomes a number of ten digits that
- * no two requests share; its length never changes, so only those digits are written anew.
- */
-export function assembleRequest(method, path, apiKey, body) {
-  const content = body?.replace('{ordinal}', '0'.repeat(10)) ?? ''
-  const head = [
-    `${method} ${path} HTTP/1.1`,
-    'Host: 127.0.0.1',
-    `Authorization: Bearer ${apiKey}`,
-    ...(body === undefined ? [] : ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(content)}`]),
-    '\r\n',
-  ].join('\r\n')
-  const ordinalAt = body?.includes('{ordinal}') ? head.length + body.indexOf('{ordinal}') : undefined
-  return { bytes: Buffer.from(head + content), ordinalAt }
-}
+const HEADER_END = Buffer.from('\r\n\r\n')
+/** Where the status begins in `HTTP/1.1 200 OK`, and how a success begins. */
+const [STATUS, SUCCESS] = [9, '2'.charCodeAt(0)]
 
 let ordinals = 0
 
-function writeOrdinal(bytes, at) {
-  let rest = ++ordinals
-  for (let place = at + 9; place >= at; place--) {
-    bytes[place] = ZERO + (rest % 10)
-    rest = Math.floor(rest / 10)
+/**
+ * A request that can be sent again and again. `{ordinal}` in the body becomes ten digits that no two requests share.
+ *
+ * @returns {() => Buffer} The bytes of the next one.
+ */
+export function assembleRequest(method, path, apiKey, body) {
+  const content = body === undefined ? '' : JSON.stringify(body).replace('{ordinal}', '0'.repeat(10))
+  const fields = ['Host: 127.0.0.1', `Authorization: Bearer ${apiKey}`]
+  if (body !== undefined) fields.push('Content-Type: application/json', `Content-Length: ${Buffer.byteLength(content)}`)
+  const bytes = Buffer.from([`${method} ${path} HTTP/1.1`, ...fields, '', content].join('\r\n'))
+  const at = body === undefined ? -1 : bytes.lastIndexOf('0'.repeat(10))
+  if (at < 0) return () => bytes
+  return () => {
+    const own = Buffer.from(bytes)
+    own.write(`${++ordinals}`.padStart(10, '0'), at)
+    return own
   }
 }
 
-/** Sends the request once and resolves to the body of the answer. */
-export function ask(port, request) {
-  return new Promise((resolve, reject) => {
-    const bytes = Buffer.from(request.bytes)
-    if (request.ordinalAt !== undefined) writeOrdinal(bytes, request.ordinalAt)
-    const socket = connect(port, '127.0.0.1', () => socket.write(bytes))
-    let received = Buffer.alloc(0)
-    socket.on('error', reject)
-    socket.on('close', () => reject(new Error('The connection was closed without an answer.')))
-    socket.on('data', (chunk) => {
-      received = Buffer.concat([received, chunk])
-      const end = received.indexOf(HEADER_END)
-      if (end < 0 || received.length < end + 4 + contentLength(received, end)) return
-      socket.destroy()
-      if (received[STATUS] === SUCCESS) resolve(received.subarray(end + 4))
-      else reject(new Error(`The answer was ${received.subarray(0, 2000)}`))
-    })
-  })
+/** Sends the request once. @returns The body of the answer. @throws Error for anything but a success */
+export async function ask(port, request) {
+  const connection = await openConnection(port)
+  try {
+    return await connection.exchange(request(), true)
+  } finally {
+    connection.close()
+  }
 }
-
-/** One request for so many connections to send over and over. */
-export function always(request, connections = CONNECTIONS) {
-  return Array.from({ length: connections }, () => [request])
-}
-
-/** How many connections make load, unless it is said otherwise. */
-export const CONNECTIONS = 32
 
 /**
- * Keeps a connection busy for each of the sequences, which it sends in a circle, one request at a time: for so many
- * seconds, or until so many answers have arrived. Counts the answers that arrived whole; any but a success is an error.
- * Headers are read only as far as counting needs, because what the load costs must be little beside what the server
- * costs.
+ * Sends the request over and over on each connection, until so many answers have arrived or so many seconds have passed.
+ *
+ * @returns `answers`, `wall` in seconds, and `p99` and `longest` in milliseconds from a request to the end of its answer.
  */
-export async function drive(port, sequences, { seconds = ENDLESS, answers = ENDLESS }) {
-  const counts = { answers: 0, limit: answers, latencies: [] }
-  const clients = await Promise.all(sequences.map((sequence) => openClient(port, sequence, counts)))
+export async function drive(port, request, { answers = Number.POSITIVE_INFINITY, seconds = Number.POSITIVE_INFINITY }) {
+  const connections = await Promise.all(Array.from({ length: CONNECTIONS }, () => openConnection(port)))
+  const latencies = []
+  let sent = 0
   const began = performance.now()
   const until = began + seconds * 1000
-  await Promise.all(clients.map((client) => client.run(until)))
+  await Promise.all(
+    connections.map(async (connection) => {
+      while (sent < answers && performance.now() < until) {
+        sent += 1
+        const sentAt = performance.now()
+        await connection.exchange(request())
+        latencies.push(performance.now() - sentAt)
+      }
+    }),
+  )
   const wall = (performance.now() - began) / 1000
-  for (const client of clients) client.close()
-  counts.latencies.sort((one, other) => one - other)
-  const { latencies } = counts
+  for (const connection of connections) connection.close()
+  latencies.sort((one, other) => one - other)
   return {
-    answers: counts.answers,
+    answers: latencies.length,
     wall,
     p99: latencies[Math.floor(latencies.length * 0.99)],
     longest: latencies.at(-1),
   }
 }
 
-/** Where each sequence goes on: one that adds and removes in turn must not add twice. */
-const positions = new WeakMap()
-
-function openClient(port, sequence, counts) {
-  const own = sequence.map(({ bytes, ordinalAt }) => ({
-    bytes: ordinalAt === undefined ? bytes : Buffer.from(bytes),
-    ordinalAt,
-  }))
-  let next = positions.get(sequence) ?? 0
-  let missing = 0
-  let partial
-  let sentAt = 0
-  let until = 0
-  let finish
-  let fail
-
-  function send() {
-    const { bytes, ordinalAt } = own[next]
-    next = next + 1 === own.length ? 0 : next + 1
-    positions.set(sequence, next)
-    if (ordinalAt !== undefined) writeOrdinal(bytes, ordinalAt)
-    sentAt = performance.now()
-    socket.write(bytes)
-  }
+/** A connection with one open request at most. Of an answer, only status and `Content-Length` are read. */
+function openConnection(port) {
+  let [waiting, received, missing, isKept] = [undefined, Buffer.alloc(0), 0, false]
+  const parts = []
 
   function take(length, buffer) {
+    const chunk = buffer.subarray(0, length)
     if (missing > 0) {
+      if (isKept) parts.push(Buffer.from(chunk))
       missing -= length
     } else {
-      const received =
-        partial === undefined ? buffer.subarray(0, length) : Buffer.concat([partial, buffer.subarray(0, length)])
+      received = received.length === 0 ? chunk : Buffer.concat([received, chunk])
       const end = received.indexOf(HEADER_END)
       if (end < 0) {
-        partial = Buffer.from(received)
+        received = Buffer.from(received)
         return true
       }
-      partial = undefined
       if (received[STATUS] !== SUCCESS) fail(new Error(`The answer was ${received.subarray(0, 2000)}`))
-      missing = end + 4 + contentLength(received, end) - received.length
+      missing = end + HEADER_END.length + contentLength(received, end) - received.length
+      if (isKept) parts.push(Buffer.from(received.subarray(end + HEADER_END.length)))
+      received = Buffer.alloc(0)
     }
-    if (missing === 0) complete()
+    if (missing === 0) waiting?.resolve(isKept ? Buffer.concat(parts.splice(0)) : undefined)
     return true
   }
 
-  function complete() {
-    const now = performance.now()
-    counts.answers += 1
-    counts.latencies.push(now - sentAt)
-    if (now < until && counts.answers < counts.limit) send()
-    else finish()
+  function fail(error) {
+    waiting?.reject(error)
   }
 
-  // One buffer for all that is ever received: nothing is allocated for each answer.
-  const socket = connect({
-    port,
-    host: '127.0.0.1',
-    noDelay: true,
-    onread: { buffer: Buffer.alloc(65_536), callback: take },
-  })
   return new Promise((resolve, reject) => {
-    fail = reject
-    socket.once('error', (error) => fail(error))
+    // One buffer for all that is ever received: nothing is allocated for each answer.
+    const onread = { buffer: Buffer.alloc(65_536), callback: take }
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true, onread })
+    socket.once('error', (error) => (waiting === undefined ? reject(error) : fail(error)))
     socket.once('close', () => fail(new Error('The server closed the connection.')))
     socket.once('connect', () =>
       resolve({
-        run(deadline) {
-          until = deadline
-          return new Promise((resolveRun, rejectRun) => {
-            finish = resolveRun
-            fail = rejectRun
-            send()
+        exchange(bytes, keep = false) {
+          isKept = keep
+          return new Promise((resolve, reject) => {
+            waiting = { resolve, reject }
+            socket.write(bytes)
           })
         },
         close: () => socket.destroy(),
@@ -167,18 +123,7 @@ function openClient(port, sequence, counts) {
 }
 
 function contentLength(received, end) {
-  const head = received.subarray(0, end)
-  for (const name of LENGTHS) {
-    const at = head.indexOf(name)
-    if (at >= 0) return readNumber(head, at + name.length)
-  }
-  throw new Error('The answer has no Content-Length.')
-}
-
-function readNumber(bytes, from) {
-  let number = 0
-  for (let place = from; bytes[place] >= ZERO && bytes[place] <= ZERO + 9; place++) {
-    number = number * 10 + bytes[place] - ZERO
-  }
-  return number
+  const found = /\r\ncontent-length: *(\d+)/i.exec(received.latin1Slice(0, end))
+  if (found === null) throw new Error('The answer has no Content-Length.')
+  return Number(found[1])
 }

@@ -15,7 +15,7 @@ const text: Json = { type: 'string', minLength: 1 }
 const status: Json = { type: 'integer', minimum: 400, maximum: 599 }
 const codeByName: Json = { type: 'object', additionalProperties: text }
 
-/** The schema of each `x-` key that openapi.yaml can have. docs/assumptions.md explains each key. */
+/** The schema of each `x-` key that openapi.yaml can have. docs/choices.md explains each key. */
 const EXTENSIONS: Readonly<Record<string, Json>> = {
   'x-assumption': {
     type: 'object',

@@ -9,7 +9,7 @@ export interface SettledChoice {
 }
 
 /**
- * By the id of the former assumption. An overlay that names one is refused with its sentence, and docs/assumptions.md
+ * By the id of the former assumption. An overlay that names one is refused with its sentence, and docs/choices.md
  * lists these sentences as unusual input.
  */
 export const SETTLED: Readonly<Record<string, SettledChoice>> = {

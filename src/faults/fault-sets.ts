@@ -5,7 +5,7 @@ import { readPackageFile } from '../ground/package-files.ts'
 import { findViolation } from '../ground/schema.ts'
 import type { RuleCheck } from './rule-check.ts'
 
-const READY_MADE = 'faults/ready-made.json'
+const READY_MADE = 'fixtures/fault-sets.json'
 
 /** Named fault rules that belong together. */
 export interface FaultSet {

@@ -15,7 +15,7 @@ const MEMBER = 'member-entries is no longer a choice. A member that is no hostna
 
 describe('a choice that has no alternatives any more', () => {
   it('is in the documentation with what the stand-in does, and is no assumption', () => {
-    const [, list = ''] = readFileSync(join(ROOT, 'docs/assumptions.md'), 'utf8').split('## Unusual input\n')
+    const [, list = ''] = readFileSync(join(ROOT, 'docs/choices.md'), 'utf8').split('## Unusual input\n')
     const listed = (list.split('\n## ')[0] ?? '').split('\n').filter((line) => line.startsWith('- '))
     expect(listed).toEqual(Object.entries(SETTLED).map(([id, { says }]) => `- ${says} (\`${id}\`)`))
     expect(assumptions.filter(({ id }) => whatBecameOf(id) !== undefined)).toEqual([])

@@ -31,13 +31,13 @@ interface GitlabJob {
   script: string[]
 }
 
-/** The jobs of ci/gitlab.yml with these inputs. GitLab puts them into the text before it reads the YAML. */
+/** The jobs of docs/recipes/gitlab.yml with these inputs. GitLab puts them into the text before it reads the YAML. */
 function includeGitlab(inputs: Record<string, string>): Record<string, GitlabJob> {
-  const text = readFileSync(join(ROOT, 'ci/gitlab.yml'), 'utf8')
+  const text = readFileSync(join(ROOT, 'docs/recipes/gitlab.yml'), 'utf8')
   const [head = '', body = ''] = text.split(/^---$/m)
   const { spec } = load(head) as { spec: { inputs: Record<string, { default: string }> } }
   const unknown = Object.keys(inputs).filter((name) => !Object.hasOwn(spec.inputs, name))
-  if (unknown.length > 0) throw new Error(`ci/gitlab.yml has no input ${unknown.join(', ')}.`)
+  if (unknown.length > 0) throw new Error(`docs/recipes/gitlab.yml has no input ${unknown.join(', ')}.`)
   return load(
     body.replaceAll(
       /\$\[\[ inputs\.(\w+) \]\]/g,

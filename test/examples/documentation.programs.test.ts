@@ -19,7 +19,7 @@ const STORE = 'redis://127.0.0.1:6379'
 const needsStore = ({ commands }: Document) => commands.some(({ text }) => text.includes(STORE))
 
 /** Commands for those who change the program, which CI runs, and what a test has written from answers of a server. */
-const OTHERS = ['CONTRIBUTING.md', 'bench/README.md']
+const OTHERS = ['CONTRIBUTING.md']
 const played = documents.filter(({ path, commands }) => commands.length > 0 && !OTHERS.includes(path))
 
 /**

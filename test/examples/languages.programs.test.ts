@@ -56,7 +56,11 @@ const EXAMPLES: readonly Example[] = [
 async function runExample(
   { language, files, command, violation }: Example,
   folder: string,
-  { violates = false, environment = {} }: { violates?: boolean; environment?: Record<string, string> } = {},
+  {
+    violates = false,
+    under,
+    environment = {},
+  }: { violates?: boolean; under?: string; environment?: Record<string, string> } = {},
 ): Promise<Result> {
   makeProject(folder)
   const project = join(folder, language)
@@ -70,7 +74,10 @@ async function runExample(
     expect(source).toContain(after)
     writeFileSync(file, source.replace(after, after + line))
   }
-  return runShell(command, { folder: project, environment: { npm_config_update_notifier: 'false', ...environment } })
+  return runShell(under === undefined ? command : `npx --no dmarc-understudy ${under} -- ${command}`, {
+    folder: project,
+    environment: { npm_config_update_notifier: 'false', ...environment },
+  })
 }
 
 it.for(EXAMPLES)('The example in $language passes as it stands', async (example, { folder }) => {
@@ -83,6 +90,21 @@ it.for(EXAMPLES)('The example in $language fails when a request violated the con
   const { code, stdout, stderr } = await runExample(example, folder, { violates: true })
   expect(code).not.toBe(0)
   expect(stdout + stderr).toContain('1 request violates the contract, of ')
+})
+
+it.for(EXAMPLES)(
+  'The example in $language uses the server of `run`, which judges its requests',
+  async (example, { folder }) => {
+    const passed = await runExample(example, folder, { under: 'run' })
+    expect(passed.code, passed.stdout + passed.stderr).toBe(0)
+    expect(passed.stderr).toMatch(/PASSED/)
+  },
+)
+
+it('An example whose request violates the contract fails by `run`', async ({ folder }) => {
+  const { code, stdout, stderr } = await runExample(EXAMPLES[0] as Example, folder, { under: 'run', violates: true })
+  expect(code, stdout + stderr).toBe(1)
+  expect(stderr).toContain('violation/unknown_field')
 })
 
 it('An example fails with the words of a server that ends early', async ({ folder }) => {

@@ -30,7 +30,7 @@ interface Block {
 /** Every Markdown file of the project that a user reads. */
 export function readDocuments(): Document[] {
   const docs = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'))
-  const paths = ['README.md', 'CONTRIBUTING.md', 'bench/README.md', ...docs.map((name) => `docs/${name}`)]
+  const paths = ['README.md', 'CONTRIBUTING.md', ...docs.map((name) => `docs/${name}`)]
   return paths.map((path) => ({ path, commands: commandsOf(blocksOf(readFileSync(join(ROOT, path), 'utf8'))) }))
 }
 

@@ -21,6 +21,20 @@ class ClientTest {
   }
 
   public static void main(String[] arguments) throws Exception {
+    // Under run, vary and explore, which judge the requests themselves.
+    boolean joins = System.getenv("UNDERSTUDY_ADMIN_URL") != null;
+    baseUrl = System.getenv("UNDERSTUDY_BASE_URL");
+    adminUrl = System.getenv("UNDERSTUDY_ADMIN_URL");
+    if (!joins) start();
+    for (var test : List.<Test>of(ClientTest::addsADomain, ClientTest::hearsThatItAsksTooOften)) {
+      test.run(Account.create());
+    }
+    if (joins) return;
+    var verdict = send("GET", adminUrl + "/verdict", "", "").body();
+    check(verdict.contains("\"passed\":true"), text(verdict, "message"));
+  }
+
+  static void start() throws Exception {
     var ready = Files.createTempDirectory("understudy-").resolve("ready.json");
     var server = new ProcessBuilder("npx", "--no", "dmarc-understudy", "serve", "--port", "0", "--exit-with-parent",
         "--log-level", "warn", "--ready-file", ready.toString())
@@ -31,11 +45,6 @@ class ClientTest {
     }
     baseUrl = text(Files.readString(ready), "base_url");
     adminUrl = text(Files.readString(ready), "admin_url");
-    for (var test : List.<Test>of(ClientTest::addsADomain, ClientTest::hearsThatItAsksTooOften)) {
-      test.run(Account.create());
-    }
-    var verdict = send("GET", adminUrl + "/verdict", "", "").body();
-    check(verdict.contains("\"passed\":true"), text(verdict, "message"));
   }
 
   static void addsADomain(Account account) throws Exception {

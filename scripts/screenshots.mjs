@@ -1,16 +1,17 @@
 // Writes the pictures of the dashboard in docs/. The program is started with the demo account at a fixed time, so that the
 // same pages make the same pictures. `--output FOLDER` writes them elsewhere, `--port` chooses another port than 4010, and
-// names after the options (`node screenshots.mjs dashboard-scene`) choose some of the pictures.
+// names after the options (`node scripts/screenshots.mjs dashboard-scene`) choose some of the pictures. CHROME_PATH names the
+// Chromium, if it is not /usr/bin/chromium.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { launchChromium } from './bench/browser.mjs'
+import { chromium } from 'playwright-core'
 
-const PROGRAM = fileURLToPath(new URL('dist/cli.js', import.meta.url))
-const DOCS = fileURLToPath(new URL('docs', import.meta.url))
+const PROGRAM = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
+const DOCS = fileURLToPath(new URL('../docs', import.meta.url))
 const NOW = '2026-01-15T09:00:00Z'
 /** What takes a different time in each run is shown as this. */
 const MILLISECONDS = 1.4
@@ -78,7 +79,11 @@ async function makeRequests() {
 
 async function takePictures() {
   mkdirSync(options.output, { recursive: true })
-  const browser = await launchChromium()
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROME_PATH ?? '/usr/bin/chromium',
+    // The sandbox does not work for root, which is the usual user in a container.
+    chromiumSandbox: process.getuid?.() !== 0,
+  })
   try {
     for (const [name, { place, show }] of Object.entries(PICTURES)) {
       if (chosen.length > 0 && !chosen.includes(name)) continue

@@ -7,8 +7,8 @@ import { runInProcess } from '../support/program-in-process.ts'
 import { ROOT } from '../support/program-process.ts'
 import { SEND } from '../support/shell-client.ts'
 
-const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
-/** What the tests of the README are: the client of each command. */
+const PAGE = readFileSync(join(ROOT, 'docs/trials.md'), 'utf8')
+/** What the tests of the page are: the client of each command. */
 const COMMANDS: readonly (readonly [command: string, client: string])[] = [
   [
     'vary',
@@ -42,15 +42,14 @@ persist /domaingroups '{"name": "Retail", "domains": ["shop.example.com", "mail.
   ],
 ]
 
-/** What the README shows of a command. */
+/** What the page shows of a command. */
 function shown(command: string): string {
-  const [, output = ''] =
-    new RegExp(`\\$ npx dmarc-understudy ${command} -- npm test\\n([^]*?)\`\`\``).exec(README) ?? []
+  const [, output = ''] = new RegExp(`\\$ npx dmarc-understudy ${command} -- npm test\\n([^]*?)\`\`\``).exec(PAGE) ?? []
   return output
 }
 
 it.for(COMMANDS)(
-  'The README shows what %s prints about the tests of a client',
+  'docs/trials.md shows what %s prints about the tests of a client',
   async ([command, client], { folder }) => {
     writeFileSync(join(folder, 'npm'), `#!/bin/sh\n${client}\n`, { mode: 0o755 })
     const environment = {
