@@ -2,7 +2,7 @@ export {
   type ContractMiddleware,
   type ContractOptions,
   contract,
-} from './server/express/contract.ts'
-export type { ContractReport, ContractViolation } from './server/express/contract-report.ts'
-export type { Middleware } from './server/express/mount.ts'
-export { type RunningStandIn, standIn } from './server/express/stand-in.ts'
+} from './server/contract.ts'
+export type { ContractReport, ContractViolation } from './server/contract-report.ts'
+export { type RunningStandIn, standIn } from './server/middleware.ts'
+export type { Middleware } from './server/mount.ts'

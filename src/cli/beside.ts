@@ -2,7 +2,6 @@ import { loadContract } from '../contract/contract.ts'
 import { readOverlays } from '../contract/overlay.ts'
 import { isObject } from '../ground/json.ts'
 import { printable } from '../ground/show.ts'
-import { widthOf } from '../reports/columns.ts'
 import type { Report } from '../reports/report.ts'
 import type { ReportTarget } from '../reports/targets.ts'
 import type { PairRun } from '../trials/beside/pair-run.ts'
@@ -82,10 +81,10 @@ export async function searchOrders(terms: BesideTerms, execution: Execution): Pr
 
 function printStory(title: string, { columns, rows }: PairColumns, { terminal }: Execution): void {
   const lines = [columns, ...rows].map(([left, right]) => [printable(left), printable(right)] as const)
-  const width = Math.max(...lines.map(([left]) => widthOf(left)))
+  const width = Math.max(...lines.map(([left]) => left.length))
   terminal.printError(`${title}:`)
   for (const [left, right] of lines) {
-    terminal.printError(`  ${left}${right === '' ? '' : `${' '.repeat(width - widthOf(left))}   ${right}`}`)
+    terminal.printError(`  ${left}${right === '' ? '' : `${' '.repeat(width - left.length)}   ${right}`}`)
   }
   terminal.printError('')
 }

@@ -41,7 +41,7 @@ const OPTIONS = {
   soleWriter: SOLE_WRITER,
   overlays: {
     ...SERVICE_OVERLAYS,
-    flagHelp: `${SERVICE_OVERLAYS.flagHelp} The printed overlay is applied after it.`,
+    help: `${SERVICE_OVERLAYS.help} The printed overlay is applied after it.`,
   },
   out: {
     kind: fileName,

@@ -1,4 +1,3 @@
-import { readLines } from '../contract/lines.ts'
 import { describeFindings } from '../evidence/report.ts'
 import { shorten } from '../ground/show.ts'
 import { isCounted } from '../judge/finding.ts'
@@ -45,7 +44,6 @@ export const check: Command = {
           ...(target === undefined ? [] : [{ name: 'Service', value: target }]),
           ...(leftOut === '' ? [] : [{ name: 'Left out', value: leftOut }]),
         ],
-        lineOf: await readLines(),
       })
       const findings = conclusion.findings.filter((finding) => isCounted(finding, values.failOn))
       return review.finish({ ...seen, report, findings, isWhole: !execution.signal.aborted }, execution)

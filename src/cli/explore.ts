@@ -104,7 +104,6 @@ const OPTIONS = {
   ...SEARCH_OPTIONS,
   scaleWindows: {
     kind: toggle,
-    hasOpposite: true,
     help: 'Shorten quota windows, so that a client that waits for a reset does not take an hour.',
     defaultText: 'on',
   },

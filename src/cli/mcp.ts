@@ -1,3 +1,4 @@
+import type { Tool } from '../mcp/tools.ts'
 import type { Options } from '../server/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../server/option-table.ts'
 import { startUnderstudy, type Understudy } from '../server/server.ts'
@@ -20,10 +21,10 @@ const OPTIONS = {
     defaultText: 'a stand-in of its own is started',
   },
   ...OF_SERVER,
-  port: { ...OF_SERVER.port, help: 'Port of the stand-in; 0 takes any free port.', commandLineDefault: 0 },
+  port: { ...OF_SERVER.port, help: 'Port of the stand-in; 0 takes any free port.', default: 0 },
   adminToken: {
     ...OF_SERVER.adminToken,
-    flagHelp: `${OF_SERVER.adminToken.help} With --attach, the token of that server.`,
+    help: `${OF_SERVER.adminToken.help} With --attach, the token of that server.`,
   },
   // A client of the protocol may show each line on standard error as an error.
   logLevel: { ...OF_SERVER.logLevel, default: 'warn' },
@@ -76,16 +77,17 @@ function refuseOptionsOfServer({ given, sources }: McpReading): void {
 }
 
 /** @throws StartError if there is no control plane at the address of `--attach` */
-async function findTools({ values, sources }: McpReading, service: Understudy | undefined) {
-  const { connectTools } = await import('../mcp/connection.ts')
-  const { attach = '', adminToken: token, overlays } = values
-  if (service?.adminUrl !== undefined) {
-    return connectTools({ adminUrl: service.adminUrl, token, apiKey: service.apiKey, overlays })
-  }
-  try {
-    return await connectTools({ adminUrl: attach, token, apiKey: undefined, overlays: undefined })
-  } catch (error) {
-    const { name, message } = error as Error
-    throw name === 'ControlError' ? new StartError(`${sources.attach}: ${message}`) : error
-  }
+async function findTools({ values, sources }: McpReading, service: Understudy | undefined): Promise<Tool[]> {
+  const [{ connect }, { toolsOf }, { ownToolsOf }] = await Promise.all([
+    import('../mcp/control-plane.ts'),
+    import('../mcp/tools.ts'),
+    import('../mcp/own-tools.ts'),
+  ])
+  const { attach = '', adminToken, overlays } = values
+  const plane = await connect(service?.adminUrl ?? attach, adminToken).catch(({ name, message, stack }: Error) => {
+    throw name === 'ToolError' ? new StartError(`${sources.attach}: ${message}`) : new Error(stack)
+  })
+  const terms =
+    service === undefined ? { apiKey: undefined, overlays: undefined } : { apiKey: service.apiKey, overlays }
+  return [...ownToolsOf(plane, terms), ...toolsOf(plane)]
 }

@@ -3,16 +3,17 @@ import { whatBecameOf } from '../contract/settled-choices.ts'
 import { nearestName } from '../ground/edit-distance.ts'
 import { shorten, showWritten } from '../ground/show.ts'
 import {
-  commandLineDefaultOf,
-  commandLineHelpOf,
   flagOf,
   flagsOf,
+  helpOf,
+  isSwitch,
   type Option,
   type Options,
-  oppositeFlagOf,
   PREFIX,
   placeholderOf,
   readTexts,
+  remedyFor,
+  turnsOff,
   usageOf,
   type Values,
   variableFor,
@@ -31,6 +32,13 @@ export interface ReadOptions<Table extends Options> {
   positionals: readonly string[]
 }
 
+/** A text that was given for a flag, and where: `--port` or `DMARC_UNDERSTUDY_PORT`. */
+interface Written {
+  text: string
+  flag: string
+  source: string
+}
+
 /**
  * Reads each option of a command from its arguments, or from the environment if the arguments lack it. In the
  * environment, commas separate the values of a repeatable option. @throws UsageError
@@ -40,105 +48,101 @@ export function readOptions<const Table extends Options>(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
 ): ReadOptions<Table> {
-  const { texts, positionals } = readArguments(table, args)
+  const { written, positionals } = readArguments(table, args)
   const variables = ownVariables(environment)
   const values: Record<string, unknown> = {}
   const sources: Record<string, string> = {}
   const given = new Set<keyof Table>()
   for (const [name, option] of Object.entries(table)) {
-    const variable = variableFor(flagOf(name, option))
-    const written = texts.get(name) ?? split(variables[variable], option) ?? readOpposite(name, option, variables)
-    const source = written === undefined || texts.has(name) ? `--${flagOf(name, option)}` : variable
-    if (written === undefined) {
-      const usual = commandLineDefaultOf(option)
-      values[name] = usual
-      sources[name] = typeof usual === 'string' || typeof usual === 'number' ? `${source} ${usual}` : source
-      continue
-    }
-    const result = readTexts(option, written)
-    if ('wrong' in result) {
-      const remedy = option.kind.remedyFor?.(result.wrong) ?? option.kind.remedy
-      throw new UsageError(`${shownAs(source, result.wrong, option)}: ${remedy}`)
-    }
-    values[name] = result.value
-    sources[name] = shownAs(source, written.at(-1) ?? '', option).trim()
-    given.add(name)
+    const read = readWritten(option, written.get(name) ?? inEnvironment(name, option, variables))
+    const { default: usual } = option
+    values[name] = read === undefined ? usual : read.value
+    if (read !== undefined) given.add(name)
+    const shown = typeof usual === 'string' || typeof usual === 'number' ? ` ${usual}` : ''
+    sources[name] = read?.source ?? `--${flagOf(name, option)}${shown}`
   }
-  return {
-    values: values as Values<Table>,
-    given,
-    sources: sources as Record<keyof Table, string>,
-    positionals,
+  return { values: values as Values<Table>, given, sources: sources as Record<keyof Table, string>, positionals }
+}
+
+/**
+ * The value of what was written, and where; `undefined` if nothing was. A flag that turns a switch off and has the value
+ * false says nothing: it does not turn the switch on. @throws UsageError
+ */
+function readWritten(
+  option: Option<unknown>,
+  written: readonly Written[],
+): { value: unknown; source: string } | undefined {
+  const last = written.at(-1)
+  if (last === undefined) return undefined
+  const counting = option.kind.repeatable ? written : [last]
+  const result = readTexts(
+    option,
+    counting.map(({ text }) => text),
+  )
+  if ('wrong' in result) {
+    const { wrong } = result
+    throw new UsageError(`${shownAs({ ...last, text: wrong }, option)}: ${remedyFor(option.kind, wrong)}`)
   }
+  const source = shownAs(last, option).trim()
+  if (!isSwitch(option) || !turnsOff(last.flag)) return { value: result.value, source }
+  return result.value === true ? { value: false, source } : undefined
 }
 
 /** An option with its value for an error message. A secret value is left out. */
-function shownAs(source: string, written: string, { kind }: Option<unknown>): string {
-  const shown = kind.shows === undefined ? written : kind.shows(written)
+function shownAs({ text, source }: Written, { kind }: Option<unknown>): string {
+  const shown = kind.shows === undefined ? text : kind.shows(text)
   return shown === undefined ? source : `${source} ${showWritten(shown)}`
 }
 
-/** The value of a switch whose opposite flag is set in the environment. @throws UsageError */
-function readOpposite(name: string, option: Option<unknown>, environment: NodeJS.ProcessEnv): string[] | undefined {
-  const flag = oppositeFlagOf(name, option)
-  if (flag === undefined) return undefined
-  const variable = variableFor(flag)
-  const written = environment[variable]
-  return written === undefined ? undefined : turnOff(option, variable, written)
+/** What the environment gives for an option. */
+function inEnvironment(name: string, option: Option<unknown>, variables: NodeJS.ProcessEnv): Written[] {
+  for (const flag of flagsOf(name, option)) {
+    const source = variableFor(flag)
+    const text = variables[source]
+    if (text === undefined) continue
+    return (option.kind.repeatable ? text.split(',') : [text]).map((each) => ({ text: each, flag, source }))
+  }
+  return []
 }
 
-/** The value of a switch whose opposite flag has this text. @throws UsageError */
-function turnOff({ kind }: Option<unknown>, source: string, written: string): string[] | undefined {
-  const value = kind.read?.(written)
-  if (!kind.fits(value)) throw new UsageError(`${source} ${showWritten(written)}: ${kind.remedy}`)
-  // An opposite flag with the value false changes nothing. It does not turn the switch on.
-  return value === true ? ['false'] : undefined
-}
-
-/** The texts of each option in the arguments, and the positional arguments. @throws UsageError */
+/** What the arguments give for each option, and the positional arguments. @throws UsageError */
 function readArguments(
   table: Options,
   args: readonly string[],
-): { texts: ReadonlyMap<string, string[]>; positionals: string[] } {
-  const names = new Map<string, string>()
-  for (const [name, option] of Object.entries(table)) {
-    for (const flag of flagsOf(name, option)) names.set(flag, name)
-  }
+): { written: ReadonlyMap<string, readonly Written[]>; positionals: string[] } {
+  const rows = Object.entries(table).flatMap(([name, option]) =>
+    flagsOf(name, option).map((flag) => [flag, { name, option }] as const),
+  )
+  const byFlag = new Map(rows)
   const { tokens, positionals } = parseArgs({
-    args: args.map((argument, index) => withValue(argument, args[index + 1], table)),
+    args: args.map((argument, index) => withValue(argument, args[index + 1], byFlag.get(argument.slice(2))?.option)),
     strict: false,
     allowPositionals: true,
     tokens: true,
     options: Object.fromEntries(
-      Object.entries(table).map(([name, option]) => [
-        flagOf(name, option),
-        { type: placeholderOf(option) === undefined ? 'boolean' : 'string' } as const,
-      ]),
+      rows.map(([flag, { option }]) => [flag, { type: isSwitch(option) ? 'boolean' : 'string' } as const]),
     ),
   })
-  const texts = new Map<string, string[]>()
+  const written = new Map<string, Written[]>()
   for (const token of tokens) {
     if (token.kind !== 'option') continue
-    const name = names.get(token.name)
-    const option = name === undefined ? undefined : table[name]
-    if (name === undefined || option === undefined) {
-      const flags = [...names.keys()].map((flag) => `--${flag}`)
+    const row = byFlag.get(token.name)
+    if (row === undefined) {
+      const flags = Object.entries(table).map(([name, option]) => `--${flagOf(name, option)}`)
       throw new UsageError(`${shorten(token.rawName)} is no option here; ${suggest(token.rawName, flags, '--')}`)
     }
+    const { name, option } = row
     // `--data --no-admin` lacks a value. A value that begins with dashes must be written as `--data=--x`.
     const isMissing = token.value === undefined || (token.inlineValue === false && token.value.startsWith('--'))
     if (placeholderOf(option) !== undefined && isMissing) {
       throw new UsageError(`${token.rawName} needs a value: ${usageOf(name, option)}`)
     }
-    const text = token.value ?? 'true'
-    if (token.name === oppositeFlagOf(name, option)) {
-      const turned = turnOff(option, token.rawName, text)
-      if (turned !== undefined) texts.set(name, turned)
-      continue
-    }
-    texts.set(name, [...(option.kind.repeatable ? (texts.get(name) ?? []) : []), text])
+    written.set(name, [
+      ...(written.get(name) ?? []),
+      { text: token.value ?? 'true', flag: token.name, source: token.rawName },
+    ])
   }
-  return { texts, positionals }
+  return { written, positionals }
 }
 
 /**
@@ -185,16 +189,10 @@ function variablesOf(table: Options): string[] {
 }
 
 /** Adds the value that a flag has when it stands alone. */
-function withValue(argument: string, next: string | undefined, table: Options): string {
-  if (next !== undefined && !next.startsWith('-')) return argument
-  const row = Object.entries(table).find(([name, option]) => argument === `--${flagOf(name, option)}`)
-  const bare = row?.[1].kind.bare
+function withValue(argument: string, next: string | undefined, option: Option<unknown> | undefined): string {
+  const isFollowed = next !== undefined && !next.startsWith('-')
+  const bare = isFollowed || !argument.startsWith('--') ? undefined : option?.kind.bare
   return bare === undefined ? argument : `${argument}=${bare}`
-}
-
-function split(variable: string | undefined, { kind }: Option<unknown>): string[] | undefined {
-  if (variable === undefined) return undefined
-  return kind.repeatable ? variable.split(',') : [variable]
 }
 
 /** @throws UsageError if a command without positional arguments gets one */
@@ -209,7 +207,7 @@ export function describeOptions(table: Options): string {
   const rows = Object.entries(table).map(([name, option]) => {
     const usage = usageOf(name, option).padEnd(FLAG_WIDTH)
     const gap = usage.length > FLAG_WIDTH ? `\n${' '.repeat(FLAG_WIDTH + 4)}` : '  '
-    return `  ${usage}${gap}${commandLineHelpOf(option)}`
+    return `  ${usage}${gap}${helpOf(option)}`
   })
   return `Options, each also as DMARC_UNDERSTUDY_<OPTION> in the environment:\n${rows.join('\n')}`
 }

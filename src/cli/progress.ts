@@ -62,14 +62,14 @@ export class Progress {
   #draw(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    const { size } = this.#terminal.screen
-    if (size === undefined) this.#terminal.printError(this.#latest)
+    const { columns } = this.#terminal.screen
+    if (columns === undefined) this.#terminal.printError(this.#latest)
     else {
       // A line that fills the last column would wrap, and the terminal would clear only its second part.
-      this.#terminal.writeError(CLEAR_LINE + shorten(this.#latest, Math.max(1, size.columns - 1)))
+      this.#terminal.writeError(CLEAR_LINE + shorten(this.#latest, Math.max(1, columns - 1)))
       this.#isShown = true
     }
-    this.#due = this.#now() + (size === undefined ? INTERVAL : REFRESH)
+    this.#due = this.#now() + (columns === undefined ? INTERVAL : REFRESH)
   }
 
   #clear(): void {

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import type { Choices } from '../contract/choices.ts'
-import { readLines } from '../contract/lines.ts'
 import { AnswerCounts } from '../evidence/answers.ts'
 import { describeFindings } from '../evidence/report.ts'
 import { HarFileError, HarWriter } from '../exchanges/har/writer.ts'
@@ -13,7 +12,7 @@ import { type Conclusion, Judge } from '../judge/judge.ts'
 import { listUnjudged, type RunningProxy, startProxy } from '../proxy/proxy.ts'
 import { isOwnAddress, type ProxyTarget, probeTarget, targetAt } from '../proxy/target.ts'
 import type { Report } from '../reports/report.ts'
-import { fileName, type Options, optIn } from '../server/option.ts'
+import { fileName, type Options, optIn, wholeNumber } from '../server/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../server/option-table.ts'
 import type { Command } from './command.ts'
 import { StartError, UsageError } from './errors.ts'
@@ -25,7 +24,7 @@ import { withNamedOptions } from './start.ts'
 import { baseUrl } from './target-options.ts'
 import { readVersion } from './version.ts'
 
-const { port, host, adminToken, admin, maxConnections, readyFile, exitWithParent } = COMMAND_LINE_OPTIONS
+const { port, host, adminToken, admin, readyFile, exitWithParent } = COMMAND_LINE_OPTIONS
 
 export const OPTIONS = {
   target: {
@@ -51,10 +50,9 @@ export const OPTIONS = {
   adminToken,
   admin,
   maxConnections: {
-    ...maxConnections,
+    kind: wholeNumber(1, 1_000_000),
     help: 'Maximum number of client connections. A further one is closed.',
     default: 1_000,
-    defaultText: '1000',
   },
   readyFile: {
     ...readyFile,
@@ -248,7 +246,6 @@ async function describe(
         ? []
         : [{ name: 'Recording', value: `${values.record}, ${recording.entries} exchanges` }]),
     ],
-    lineOf: await readLines(),
   })
   // If this program could not judge an exchange, that is its own failure.
   if (sightings.failures > 0) return { ...report, exitCode: 3 }

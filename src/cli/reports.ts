@@ -1,24 +1,24 @@
-import type { LineOf } from '../contract/lines.ts'
 import { shorten } from '../ground/show.ts'
-import { FORMAT_NAMES } from '../reports/formats.ts'
-import type { Report, Surroundings } from '../reports/report.ts'
+import { boundReport } from '../reports/bounds.ts'
+import { annotate, appendStepSummary, withoutCommands } from '../reports/github.ts'
+import type { Report } from '../reports/report.ts'
 import {
   checkTarget,
+  FORMAT_NAMES,
   findShared,
   type NamedFile,
   type ReportTarget,
   readReportTarget,
   refuseReportTarget,
+  writeReport,
 } from '../reports/targets.ts'
+import { summarise } from '../reports/terminal.ts'
 import type { OptionKind, Options } from '../server/option.ts'
 import type { DiscreetTerminal } from './discreet-terminal.ts'
 import { UsageError } from './errors.ts'
-import { readVersion } from './version.ts'
 
 const reports: OptionKind<readonly ReportTarget[]> = {
-  type: 'readonly ReportTarget[]',
-  remedy: `must be FORMAT=FILE, where FORMAT is ${FORMAT_NAMES.join(', ')}`,
-  remedyFor: refuseReportTarget,
+  remedy: (wrong) => refuseReportTarget(String(wrong)),
   placeholder: 'FORMAT=FILE',
   repeatable: true,
   fits: (value): value is readonly ReportTarget[] => Array.isArray(value) && value.every((each) => each !== undefined),
@@ -73,40 +73,25 @@ export async function deliverReport(
   terminal: DiscreetTerminal,
   isRead = false,
 ): Promise<number> {
-  const [{ boundReport }, { summarise }, { writeReports }] = await loadReporting()
-  const surroundings = { version: readVersion(), lineOf: await readLinesFor(report) }
   const bounded = boundReport(report, terminal.redact)
-  const summary = isRead ? [] : summarise(bounded, surroundings.lineOf, terminal.screen)
-  if (terminal.environment['GITHUB_ACTIONS'] === 'true') await deliverToGitHub(bounded, summary, surroundings, terminal)
+  const summary = isRead ? [] : summarise(bounded, terminal.screen.colours)
+  if (terminal.environment['GITHUB_ACTIONS'] === 'true') await deliverToGitHub(bounded, summary, terminal)
   else for (const line of summary) terminal.printError(line)
-  const failures = await writeReports(bounded, targets, surroundings)
-  for (const { target, reason } of failures) terminal.printError(`dmarc-understudy: ${sourceOf(target)}: ${reason}`)
-  return failures.length === 0 ? report.exitCode : NOT_WRITTEN
-}
-
-/** Loads the modules for `deliverReport`. An idle command may call it early. The work itself never waits for it. */
-export function loadReporting() {
-  return Promise.all([import('../reports/bounds.ts'), import('../reports/summary.ts'), import('../reports/targets.ts')])
-}
-
-/** Finding the lines is the slowest part, so it is skipped if no finding has a pointer. */
-async function readLinesFor({ findings }: Report): Promise<LineOf> {
-  if (findings.every(({ pointer }) => pointer === undefined)) return () => 1
-  const { readLines } = await import('../contract/lines.ts')
-  return readLines()
+  let exitCode = report.exitCode
+  for (const target of targets) {
+    const reason = await writeReport(bounded, target)
+    if (reason === undefined) continue
+    terminal.printError(`dmarc-understudy: ${sourceOf(target)}: ${reason}`)
+    exitCode = NOT_WRITTEN
+  }
+  return exitCode
 }
 
 /** The runner removes the secrets that it knows from the log. A failed write to the step summary is not an error. */
-async function deliverToGitHub(
-  report: Report,
-  summary: readonly string[],
-  surroundings: Surroundings,
-  terminal: DiscreetTerminal,
-): Promise<void> {
-  const { annotate, appendStepSummary, withoutCommands } = await import('../reports/github.ts')
+async function deliverToGitHub(report: Report, summary: readonly string[], terminal: DiscreetTerminal): Promise<void> {
   for (const line of summary) terminal.printError(withoutCommands(line))
-  for (const line of annotate(report, surroundings)) terminal.printError(line)
+  for (const line of annotate(report)) terminal.printError(line)
   const { GITHUB_STEP_SUMMARY: file } = terminal.environment
-  const problem = file ? await appendStepSummary(report, surroundings, file) : 'is not set, so the step has no summary'
+  const problem = file ? await appendStepSummary(report, file) : 'is not set, so the step has no summary'
   if (problem !== undefined) terminal.printError(`dmarc-understudy: warning: GITHUB_STEP_SUMMARY ${problem}`)
 }

@@ -7,7 +7,7 @@ import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
 import { type Execution, execute } from './execution.ts'
 import { ReadyFile } from './ready-file.ts'
-import { checkFiles, loadReporting, REPORT_OPTIONS } from './reports.ts'
+import { checkFiles, REPORT_OPTIONS } from './reports.ts'
 import { describeStart, withServerOptions } from './start.ts'
 import { millisecondsOf, type ReadTrial, readTrial, TRIAL_OPTIONS } from './trial-options.ts'
 
@@ -100,8 +100,6 @@ async function runOnce(
             throw new UsageError(`${values.store === undefined ? sources.data : sources.store}: ${KEY_UNKNOWN}`)
           for (const line of describeStart(service, reading)) say(line)
           readyFile?.write(service)
-          // The command is starting, so this costs the user no time.
-          void loadReporting()
         },
       })
     } finally {

@@ -1,12 +1,7 @@
 import type { Log } from '../ground/log.ts'
 import { usageOf, type Values } from '../server/option.ts'
 import { OptionError, type Spell } from '../server/option-error.ts'
-import {
-  type COMMAND_LINE_OPTIONS,
-  LIBRARY_OPTIONS,
-  pickServerOptions,
-  refuseContradictions,
-} from '../server/option-table.ts'
+import { COMMAND_LINE_OPTIONS, pickServerOptions, refuseContradictions } from '../server/option-table.ts'
 import type { ServerOptions } from '../server/options.ts'
 import type { Understudy } from '../server/server.ts'
 import { StartError, UsageError } from './errors.ts'
@@ -46,15 +41,12 @@ export async function withServerOptions<Result>(
 const NEW_ACCOUNT_OPTIONS = ['fixture', 'seed', 'now', 'frozen', 'plan'] as const
 
 /** Messages about options that did not apply to a server that has started. */
-export function describeStart({ kept, skipped }: Understudy, { values, given, sources }: ServerReading): string[] {
+export function describeStart({ kept }: Understudy, { values, given, sources }: ServerReading): string[] {
   const unused = kept ? NEW_ACCOUNT_OPTIONS.filter((name) => given.has(name)) : []
-  return [
-    ...unused.map(
-      (name) =>
-        `${sources[name]}: applies to new accounts only; the account in ${values.data ?? 'the store'} stays as it is`,
-    ),
-    ...skipped.map((reason) => `${sources.skipDamaged}: leaves out ${reason}`),
-  ]
+  return unused.map(
+    (name) =>
+      `${sources[name]}: applies to new accounts only; the account in ${values.data ?? 'the store'} stays as it is`,
+  )
 }
 
 /** Calls `start`. An error about an option of a server quotes the option as the user wrote it. */
@@ -69,7 +61,8 @@ export async function withNamedOptions<Started>(
   }
 }
 
-const spellFlag: Spell = (option) => usageOf(option, LIBRARY_OPTIONS[option])
+/** Every option that another one contradicts has a flag. */
+const spellFlag: Spell = (name) => usageOf(name, COMMAND_LINE_OPTIONS[name as keyof typeof COMMAND_LINE_OPTIONS])
 
 /** Converts an error to one about the option that the user must change, if there is such an option. */
 function nameOption(error: unknown, sources: Readonly<Record<string, string>>): Error | undefined {

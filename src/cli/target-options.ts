@@ -4,7 +4,7 @@ import { COMMAND_LINE_OPTIONS } from '../server/option-table.ts'
 /** The overlays of a command that judges a service. */
 export const SERVICE_OVERLAYS = {
   ...COMMAND_LINE_OPTIONS.overlays,
-  flagHelp: 'OpenAPI Overlay that changes the assumptions about the service: a YAML or JSON file.',
+  help: 'OpenAPI Overlay that changes the assumptions about the service: a YAML or JSON file.',
 } as const
 
 const SCHEMES = 'must begin with http:// or https://'
@@ -12,7 +12,7 @@ const SCHEMES = 'must begin with http:// or https://'
 /** The base URL of a service. */
 export const baseUrl: OptionKind<string> = {
   ...textThat((written) => refuseUrl(written) === undefined, `${SCHEMES}, such as https://api.example.com`, 'URL'),
-  remedyFor: (written) => refuseUrl(`${written}`) ?? '',
+  remedy: (written) => refuseUrl(`${written}`) ?? '',
   shows: (written) => (hasCredentials(written) ? undefined : written),
 }
 

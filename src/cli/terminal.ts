@@ -1,9 +1,15 @@
 import type { Readable, Writable } from 'node:stream'
 import type { Log } from '../ground/log.ts'
 import type { Redact } from '../journal/redaction/redaction.ts'
-import type { SummaryScreen } from '../reports/summary.ts'
 import { type LogFormat, type LogLevel, openLog } from './log.ts'
 import { untilParentEnded } from './parent.ts'
+
+/** The output on which a person reads. */
+export interface Screen {
+  /** The columns of a terminal; `undefined` for a file or a pipe. */
+  readonly columns: number | undefined
+  readonly colours: boolean
+}
 
 /** The signals that tell a program to stop. */
 export type StopSignal = (typeof STOP_SIGNALS)[number]
@@ -25,7 +31,7 @@ export interface Terminal {
   /** Standard input and output of a command that talks with a program. Only reading `input` keeps the process alive. */
   readonly streams: { readonly input: Readable; readonly output: Writable }
   /** The current screen of standard error. The user may change the size of the window. */
-  readonly screen: SummaryScreen
+  readonly screen: Screen
   /**
    * Opens a log on standard error. `redact` hides secrets in its lines. `close` resolves when it is written, or after a
    * timeout without a reader.
@@ -77,11 +83,11 @@ export function openProcessTerminal(): Terminal {
 }
 
 /** The screen of a stream. */
-export function openScreen(stream: NodeJS.WriteStream): SummaryScreen {
-  if (!stream.isTTY) return { size: undefined, colours: false }
+export function openScreen(stream: NodeJS.WriteStream): Screen {
+  if (!stream.isTTY) return { columns: undefined, colours: false }
   // `hasColors` respects NO_COLOR, FORCE_COLOR and terminals without colours.
   // Some terminals report the size 0.
-  return { size: { columns: stream.columns || 80, rows: stream.rows || 24 }, colours: stream.hasColors() }
+  return { columns: stream.columns || 80, colours: stream.hasColors() }
 }
 
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const

@@ -17,7 +17,6 @@ import { type ReadOptions, readOptions } from './options.ts'
 const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)=(.*)$/s
 
 const variables: OptionKind<readonly EnvironmentVariable[]> = {
-  type: 'readonly Variable[]',
   remedy: `must be NAME=TEMPLATE, where the template may have ${PLACEHOLDERS.map((name) => `{${name}}`).join(', ')}`,
   placeholder: 'NAME=TEMPLATE',
   repeatable: true,
@@ -35,7 +34,7 @@ function isVariable(value: unknown): boolean {
 /** The options of every command that runs a command of the user: the options of a server, and how the command runs. */
 export const TRIAL_OPTIONS = {
   ...COMMAND_LINE_OPTIONS,
-  port: { ...COMMAND_LINE_OPTIONS.port, help: 'Port of the service; 0 takes any free port.', commandLineDefault: 0 },
+  port: { ...COMMAND_LINE_OPTIONS.port, help: 'Port of the service; 0 takes any free port.', default: 0 },
   logLevel: { ...COMMAND_LINE_OPTIONS.logLevel, default: 'silent' },
   setEnv: {
     kind: variables,
@@ -48,7 +47,6 @@ export const TRIAL_OPTIONS = {
 const {
   data: _data,
   durability: _durability,
-  skipDamaged: _skipDamaged,
   store: _store,
   storePrefix: _storePrefix,
   readyFile: _readyFile,
@@ -62,7 +60,6 @@ const OWN_ACCOUNT = 'each trial has an account of its own in memory, so that tri
 const REASONS: Readonly<Record<string, string>> = {
   data: OWN_ACCOUNT,
   durability: 'nothing is kept, because each trial has an account of its own in memory',
-  'skip-damaged': 'no account is kept, because each trial has an account of its own in memory',
   store: OWN_ACCOUNT,
   'store-prefix': OWN_ACCOUNT,
   'ready-file': 'each trial has a server of its own; the command reads its address in UNDERSTUDY_BASE_URL',

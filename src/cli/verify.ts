@@ -49,7 +49,6 @@ const suffix = textThat(
 
 /** `5` for all paths, or `domains=5` for one. */
 const reserve: OptionKind<readonly string[]> = {
-  type: 'readonly string[]',
   remedy: `must be a whole number from 0 to ${LIMITS.quota}, or a quota and such a number, as domains=5`,
   placeholder: '[PATH=]N',
   repeatable: true,

@@ -14,7 +14,7 @@ import { placeHeaders } from './response-headers.ts'
 import { parseYaml } from './yaml.ts'
 
 /** The service's OpenAPI document in the package. Error messages name it so, too. */
-export const OWN_DOCUMENT = 'openapi.yaml'
+const OWN_DOCUMENT = 'openapi.yaml'
 
 /** An OpenAPI document with our extensions, with unresolved references. */
 export interface DocumentText {

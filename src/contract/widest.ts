@@ -5,7 +5,6 @@ import { type Assumption, assumptionsOf } from './assumptions.ts'
 import type { Contract } from './contract.ts'
 import { followReferences } from './document.ts'
 import { comparableHostname } from './hostname.ts'
-import { type LineOf, readLines } from './lines.ts'
 import { createPlacedCheck, type PlacedCheck } from './placed-check.ts'
 import { follow } from './references.ts'
 import { createCompiler, UUID } from './schema-compiler.ts'
@@ -14,7 +13,6 @@ import { demandedKeywords, rewrite } from './widening.ts'
 /** What the specification permits a service, as far as the document knows: our choices and all alternatives in one. */
 export interface Widest {
   readonly contract: Contract
-  readonly lineOf: LineOf
   /** JSON pointer to the catalogue of errors. */
   readonly errors: string
   /** The check against the schema at a pointer of the document, in which each open schema may be any alternative. */
@@ -34,11 +32,7 @@ export interface Widest {
 }
 
 /** The widest document of a contract with the overlays of the user. All callers in a process share the result. */
-export const readWidest = memoizeWeakly(
-  async (contract: Contract): Promise<Widest> => widen(contract, await readLines()),
-)
-
-function widen(contract: Contract, lineOf: LineOf): Widest {
+export const readWidest = memoizeWeakly((contract: Contract): Widest => {
   const { source, extensions } = contract.document
   const assumptions = assumptionsOf(source, extensions)
   const errors = pointTo(extensions.find(({ key }) => key === 'x-errors')?.holder ?? '', 'x-errors')
@@ -60,7 +54,6 @@ function widen(contract: Contract, lineOf: LineOf): Widest {
   }
   return {
     contract,
-    lineOf,
     errors,
     checkAt: memoize((pointer) => createPlacedCheck(source, pointer, (extent) => compile(schemaAt(pointer), extent)), {
       limit: Number.POSITIVE_INFINITY,
@@ -84,7 +77,7 @@ function widen(contract: Contract, lineOf: LineOf): Widest {
       return parent.startsWith('/components/schemas/') && open.has(parent)
     },
   }
-}
+})
 
 /** A name of letters, digits, hyphens and underscores, which some service may take for a hostname. */
 const LIKE_A_HOSTNAME =

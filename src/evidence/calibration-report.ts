@@ -1,11 +1,10 @@
 import type { Assumption } from '../contract/assumptions.ts'
 import type { Choices } from '../contract/choices.ts'
 import { describeQuestion } from '../judge/observability.ts'
-import { listFacts, tableSection } from '../reports/outline.ts'
-import type { Check, CommandTimes, Finding, Report, Section } from '../reports/report.ts'
+import { type CommandTimes, type Finding, listFacts, type Report, type Row } from '../reports/report.ts'
 import type { CalibratedAssumption, Calibration } from './calibration.ts'
 import type { Evidence } from './evidence-file.ts'
-import { decidedSection, describeVerdict, showIncomplete } from './report.ts'
+import { rowOfVerdict, showIncomplete } from './report.ts'
 
 export interface CalibrationReportOptions extends CommandTimes {
   /** What was looked at, as a short phrase. */
@@ -55,18 +54,11 @@ export function describeCalibration(options: CalibrationReportOptions): Report {
       ...findings,
       ...warnings.map(showIncomplete('warning')),
     ],
-    checks: assumptions.map((each): Check => {
-      const own = findings.filter(({ rule }) => rule.id === each.id)
-      return {
-        id: each.id,
-        group: 'assumptions',
-        name: each.id,
-        outcome: each.verdict === 'contradicted' ? 'failed' : each.verdict === 'undecided' ? 'skipped' : 'passed',
-        message: describeVerdict(each),
-        ...(own.length > 0 && { findings: own }),
-      }
-    }),
-    sections: sectionsOf(assumptions),
+    table: {
+      title: 'Assumptions',
+      columns: ['Assumption', 'Verdict', 'What would decide it'],
+      rows: assumptions.map(rowOf),
+    },
     json,
   }
 }
@@ -100,18 +92,11 @@ function showContradiction(
 
 const NOTHING_SEEN = 'There is no evidence in what was given: no exchange with the service could be judged.'
 
-function sectionsOf(assumptions: readonly CalibratedAssumption[]): Section[] {
-  const open = assumptions.filter(({ verdict }) => verdict === 'undecided')
-  return [
-    ...decidedSection('Decided', 'Exchanges', assumptions),
-    ...tableSection(
-      'Undecided',
-      ['Assumption', 'Still possible', 'What would decide it'],
-      open.map(({ id, left, decide_with: question, unobservable }) => [
-        id,
-        left === undefined ? 'everything' : left.join(', '),
-        question === undefined ? `nothing: ${unobservable ?? ''}` : describeQuestion(question),
-      ]),
-    ),
-  ]
+function rowOf(assumption: CalibratedAssumption): Row {
+  const { verdict, left, decide_with: question, unobservable = '' } = assumption
+  const { outcome, cells } = rowOfVerdict(assumption)
+  if (verdict !== 'undecided') return { outcome, cells: [...cells, ''] }
+  const possible = left === undefined ? '' : `Still possible: ${left.join(', ')}. `
+  const remedy = question === undefined ? `nothing: ${unobservable}` : describeQuestion(question)
+  return { outcome, cells: [...cells, possible + remedy] }
 }

@@ -9,7 +9,6 @@ import { observabilityOf } from '../judge/observability.ts'
 import type { ChoiceQuestion } from '../judge/questions.ts'
 import type { AssumptionVerdict } from '../judge/verdict.ts'
 import { decideVerdicts } from '../judge/verdicts.ts'
-import { foldToWidth } from '../reports/columns.ts'
 import type { Evidence } from './evidence-file.ts'
 import { countVerdicts } from './report.ts'
 
@@ -122,10 +121,13 @@ const NOTHING: ActionGroup = {
 
 function commentOf(lines: readonly string[]): string {
   return lines
-    .flatMap((line) => foldToWidth(printable(line), WIDTH - 4))
-    .map((line) => `# ${line}\n`)
+    .flatMap((line) => printable(line).match(LINE) ?? [])
+    .map((line) => `# ${line.trimEnd()}\n`)
     .join('')
 }
+
+/** As many words as fit into a line of a comment, or a word that is longer. */
+const LINE = new RegExp(`\\S.{0,${WIDTH - 5}}(?=\\s|$)|\\S+`, 'gu')
 
 function indent(text: string): string {
   return text.replaceAll(/^(?=.)/gm, '  ')

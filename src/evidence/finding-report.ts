@@ -1,4 +1,3 @@
-import type { LineOf } from '../contract/lines.ts'
 import { shorten } from '../ground/show.ts'
 import { type FailOn, isCounted, isFailure, type JudgedDifference, type Party, partyOf } from '../judge/finding.ts'
 import type { FindingLevel, Finding as ReportFinding, ReportRule } from '../reports/report.ts'
@@ -116,8 +115,8 @@ export function showFinding(finding: JudgedDifference, { count, accepted, failOn
     request: { method, path, requestId, status, body: asked },
     occurrences: count,
     details: [
-      { kind: 'text', text: `The finding is called ${id}.` },
-      ...(answered === undefined ? [] : [{ kind: 'code', title: 'Response', text: answered } as const]),
+      { title: 'Id of the finding', text: id },
+      ...(answered === undefined ? [] : [{ title: 'Response', text: answered }]),
     ],
     remedy: { text: overlay === undefined ? remedy : `${remedy} It would have to say: ${overlay}` },
   }
@@ -134,16 +133,10 @@ function quoteBodies({ label, asked, answered }: JudgedDifference): string {
 }
 
 /** A finding for the JSON report. */
-export function reportFinding(
-  finding: JudgedDifference,
-  { count, accepted }: FindingContext,
-  lineOf: LineOf,
-): ReportedFinding {
-  const { pointer, line = pointer === undefined ? undefined : lineOf(pointer) } = finding
+export function reportFinding(finding: JudgedDifference, { count, accepted }: FindingContext): ReportedFinding {
   return {
     ...finding,
     ...(isFailure(finding) && { by: partyOf(finding) }),
-    ...(line !== undefined && { line }),
     ...(count > 1 && { count }),
     ...(accepted !== undefined && { accepted: accepted.reason }),
   }

@@ -1,20 +1,18 @@
 import type { Choices } from '../contract/choices.ts'
-import type { LineOf } from '../contract/lines.ts'
 import { plural } from '../ground/plural.ts'
 import { type FailOn, isCounted, type JudgedDifference, type Party } from '../judge/finding.ts'
 import type { Conclusion } from '../judge/judge.ts'
 import type { AssumptionVerdict } from '../judge/verdict.ts'
 import { decideVerdicts } from '../judge/verdicts.ts'
-import { listFacts, tableSection } from '../reports/outline.ts'
-import type {
-  Check,
-  CommandTimes,
-  Fact,
-  FindingLevel,
-  Report,
-  Finding as ReportFinding,
-  ReportRule,
-  Section,
+import {
+  type CommandTimes,
+  type Fact,
+  type FindingLevel,
+  listFacts,
+  type Report,
+  type Finding as ReportFinding,
+  type ReportRule,
+  type Row,
 } from '../reports/report.ts'
 import { type AnswerCounts, findUntold, listUntold, summariseUntold, type Untold } from './answers.ts'
 import type { AppliedBaseline } from './baseline.ts'
@@ -36,7 +34,6 @@ export interface EvidenceReportOptions extends CommandTimes {
   /** Further information for the user about the exchanges, in sentences. */
   warnings?: readonly string[]
   facts?: readonly Fact[]
-  lineOf: LineOf
 }
 
 /** The JSON report of `check` and `proxy`, as `docs/schemas/check.json` describes it. */
@@ -55,7 +52,7 @@ export interface EvidenceReport {
 /** Describes the findings about exchanges for every output format. */
 export function describeFindings(options: EvidenceReportOptions): Report {
   const { tool, title, conclusion, choices, baseline, failures = [], warnings = [], startedAt, seconds } = options
-  const { failOn = 'service', lineOf } = options
+  const { failOn = 'service' } = options
   const accepted = new Map(baseline?.accepted.map(({ finding, entry }) => [finding.id, entry]))
   const { findings } = conclusion
   const counted = findings.filter((finding) => isCounted(finding, failOn) && !accepted.has(finding.id))
@@ -68,12 +65,17 @@ export function describeFindings(options: EvidenceReportOptions): Report {
     accepted: accepted.get(id),
     failOn,
   })
-  const shown = new Map(findings.map((finding) => [finding.id, showFinding(finding, contextOf(finding))]))
+  const shown = new Map(
+    findings.map((finding) => {
+      const row = subjectOf(finding).replace('/', ' ')
+      return [finding.id, { ...showFinding(finding, contextOf(finding)), row }]
+    }),
+  )
   const contradicted = verdicts.filter(({ verdict }) => verdict === 'contradicted').map(showContradiction)
   const json: EvidenceReport = {
     exchanges: conclusion.exchanges,
     judged: conclusion.judged,
-    findings: findings.map((finding) => reportFinding(finding, contextOf(finding), lineOf)),
+    findings: findings.map((finding) => reportFinding(finding, contextOf(finding))),
     assumptions: verdicts,
     ...(untold.length > 0 && { untold }),
     ...(missing.length > 0 && { failures: missing }),
@@ -94,15 +96,11 @@ export function describeFindings(options: EvidenceReportOptions): Report {
       ...contradicted,
       ...warnings.map(showIncomplete('warning')),
     ],
-    checks: [...checkAnswers(options, shown), ...verdicts.map(checkVerdict), ...missing.map(checkMissing)],
-    sections: [
-      ...decidedSection('Assumptions', 'Evidence', verdicts),
-      ...tableSection(
-        'Cannot tell',
-        ['Reason', 'Times', 'What would tell'],
-        untold.map(({ reason, times, remedy }) => [reason, String(times), remedy]),
-      ),
-    ],
+    table: {
+      title: 'What was looked at',
+      columns: ['Subject', 'Result'],
+      rows: [...rowsOfAnswers(options, findings, shown), ...verdicts.map(rowOfVerdict)],
+    },
     json,
   }
 }
@@ -193,44 +191,34 @@ const INCOMPLETE: ReportRule = {
   description: 'The service may do something else in the part that was not looked at.',
 }
 
-/** Makes a check for each operation and each status that it answered with. */
-function checkAnswers({ answers }: EvidenceReportOptions, shown: ReadonlyMap<string, ReportFinding>): Check[] {
-  const found = new Map<string, [id: string, finding: ReportFinding][]>()
-  for (const each of shown) {
-    const subject = each[0].split('/').slice(1, 3).join('/')
-    found.set(subject, [...(found.get(subject) ?? []), each])
-  }
-  const subjects = new Set([...answers.counts.keys(), ...found.keys()])
-  return [...subjects].toSorted().map((subject) => {
-    const [group = '', status = ''] = subject.split('/')
-    const own = found.get(subject) ?? []
-    const isBroken = own.some(([, { level }]) => level === 'error')
-    const times = answers.counts.get(subject) ?? 0
-    return {
-      id: `answer/${subject}`,
-      group,
-      name: `${group} ${status}`,
-      outcome: isBroken ? 'failed' : 'passed',
-      message: `seen ${plural(times, 'time', 'times')}`,
-      findings: own.map(([, finding]) => finding),
-    }
-  })
+/** A row for each operation and each status that it answered with. */
+function rowsOfAnswers(
+  { answers }: EvidenceReportOptions,
+  findings: readonly JudgedDifference[],
+  shown: ReadonlyMap<string, ReportFinding>,
+): Row[] {
+  const broken = findings.filter(({ id }) => shown.get(id)?.level === 'error').map(subjectOf)
+  const subjects = new Set([...answers.counts.keys(), ...broken])
+  return [...subjects].toSorted().map((subject) => ({
+    outcome: broken.includes(subject) ? 'failed' : 'passed',
+    cells: [subject.replace('/', ' '), `seen ${plural(answers.counts.get(subject) ?? 0, 'time', 'times')}`],
+  }))
 }
 
-function checkVerdict(found: AssumptionVerdict): Check {
-  const { id, verdict } = found
-  const outcome = verdict === 'undecided' ? 'skipped' : 'passed'
-  return { id: `assumption/${id}`, group: 'assumptions', name: id, outcome, message: describeVerdict(found) }
+/** `addDomains/200`, of which a finding is. */
+function subjectOf({ id }: Pick<JudgedDifference, 'id'>): string {
+  return id.split('/').slice(1, 3).join('/')
 }
 
-function checkMissing(message: string, index: number): Check {
-  return {
-    id: `incomplete/${index + 1}`,
-    group: 'incomplete',
-    name: 'Everything was looked at',
-    outcome: 'error',
-    message,
-  }
+/** A row for an assumption. */
+export function rowOfVerdict(found: AssumptionVerdict): Row {
+  const outcomes = {
+    undecided: 'skipped',
+    contradicted: 'failed',
+    'as chosen': 'passed',
+    alternative: 'passed',
+  } as const
+  return { outcome: outcomes[found.verdict], cells: [found.id, describeVerdict(found)] }
 }
 
 /** `alternative 2` */
@@ -239,7 +227,7 @@ function wordVerdict({ verdict, alternative }: AssumptionVerdict): string {
 }
 
 /** `alternative 2, seen in r-1` */
-export function describeVerdict(found: AssumptionVerdict): string {
+function describeVerdict(found: AssumptionVerdict): string {
   const { evidence } = found
   return wordVerdict(found) + (evidence.length === 0 ? '' : `, seen in ${evidence.join(', ')}`)
 }
@@ -248,11 +236,4 @@ export function describeVerdict(found: AssumptionVerdict): string {
 export function countVerdicts(verdicts: readonly AssumptionVerdict[]): string {
   const all = ['as chosen', 'alternative', 'contradicted', 'undecided'] as const
   return all.map((each) => `${verdicts.filter(({ verdict }) => verdict === each).length} ${each}`).join(', ')
-}
-
-/** The assumptions that are decided or contradicted. `seen` is the title of the column with the exchanges. */
-export function decidedSection(title: string, seen: string, verdicts: readonly AssumptionVerdict[]): Section[] {
-  const decided = verdicts.filter(({ verdict }) => verdict !== 'undecided')
-  const rows = decided.map((each) => [each.id, wordVerdict(each), each.evidence.join(', ')])
-  return tableSection(title, ['Assumption', 'Verdict', seen], rows)
 }

@@ -1,8 +1,8 @@
 /** How many bytes of a body are kept. A longer body is passed on, but its content is not known. */
 export const BODY_LIMIT = 16 << 20
 /** Why a body is not kept. */
-export const TOO_LONG = `The body is longer than ${BODY_LIMIT >> 20} MiB.`
-export const NO_ROOM = 'There was no room to keep the body until it could be judged.'
+const TOO_LONG = `The body is longer than ${BODY_LIMIT >> 20} MiB.`
+const NO_ROOM = 'There was no room to keep the body until it could be judged.'
 /** How many bytes of all bodies are kept until they are judged and recorded. */
 const BODIES_LIMIT = 64 << 20
 

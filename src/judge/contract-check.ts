@@ -51,7 +51,7 @@ const laxRouterOf = memoizeWeakly(({ contract }: Widest) =>
 function describe(
   problems: readonly ContractProblem[],
   reading: ReadExchange,
-  { contract, lineOf }: Widest,
+  { contract }: Widest,
   say: (reason: string, isOpen: boolean) => string,
 ): JudgedDifference[] {
   const first = new Map<string, { problem: ContractProblem; label: Label; more: number }>()
@@ -63,7 +63,7 @@ function describe(
   }
   return [...first.values()].map(({ problem: { what, place, reason, isOpen = false, overlay }, label, more }) => {
     const others = more === 0 ? '' : ` The same is wrong at ${more} more of its places.`
-    const located = { pointer: place, line: lineOf(place), ...(overlay !== undefined && { overlay }) }
+    const located = { pointer: place, ...(overlay !== undefined && { overlay }) }
     return findingOf(reading, contract, { label, what, message: say(reason, isOpen) + others, ...located })
   })
 }
@@ -162,13 +162,13 @@ export function keyRuleOf({ rules }: Operation): Operation['rules'][number] | un
 export const ANSWERED_WITHOUT_KEY = 'The request had no valid key, and was answered nevertheless.'
 
 /** `isWrong`: whether the request has another mistake, which a service may see before it looks at the key. */
-function findAboutKey(reading: ReadExchange, isWrong: boolean, { contract, lineOf }: Widest): JudgedDifference[] {
+function findAboutKey(reading: ReadExchange, isWrong: boolean, { contract }: Widest): JudgedDifference[] {
   const { exchange, operation, outcome, failed } = reading
   const form = formOf(exchange.request.credentials)
   if (operation === undefined || (form !== 'none' && form !== 'wrong')) return []
   const rule = keyRuleOf(operation)
   const pointer = rule === undefined ? '/security' : pointTo(`${rule.place}/x-rule`, rule.id)
-  const place = { ...(rule !== undefined && { rule: rule.id }), pointer, line: lineOf(pointer) }
+  const place = { ...(rule !== undefined && { rule: rule.id }), pointer }
   const message = 'The request has no Authorization with `Bearer` and a key.'
   const missing = { label: 'contract violation', what: 'request/headers/authorization', message } as const
   const request = { ...findingOf(reading, contract, missing), ...place }

@@ -39,7 +39,6 @@ export interface JudgedDifference {
   status?: number
   /** Where openapi.yaml says what is expected. */
   pointer?: string
-  line?: number
   /** One or two sentences. It may quote what the service sent, but never a key. */
   message: string
   /** The beginning of the body of the request, and of the response, if they are known and not empty. */

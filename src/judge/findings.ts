@@ -22,10 +22,15 @@ export function describeRemark(remark: Remark, reading: ReadExchange, widest: Wi
   }
   if (rule === undefined) {
     const { label = 'unexplained', what, place } = remark
-    return findingOf(reading, contract, { label, what, message, ...located(place, widest) })
+    return findingOf(reading, contract, { label, what, message, ...located(place) })
   }
-  const where = located(placeOf(rule), widest)
-  return findingOf(reading, contract, { label: 'broken rule', what: rule.id, message, rule: rule.id, ...where })
+  return findingOf(reading, contract, {
+    label: 'broken rule',
+    what: rule.id,
+    message,
+    rule: rule.id,
+    pointer: placeOf(rule),
+  })
 }
 
 /** The finding that a service behaves like an alternative of an assumption. */
@@ -44,7 +49,7 @@ export function describeChoice(
     assumption: id,
     alternative: number,
   } as const
-  return findingOf(reading, widest.contract, { ...described, ...located(place, widest) })
+  return findingOf(reading, widest.contract, { ...described, ...located(place) })
 }
 
 /** The id of that finding. */
@@ -62,8 +67,8 @@ function placeOf({ place, id }: Operation['rules'][number]): string {
   return pointTo(`${place}/x-rule`, id)
 }
 
-function located(pointer: string | undefined, { lineOf }: Widest): Pick<JudgedDifference, 'pointer' | 'line'> {
-  return pointer === undefined ? {} : { pointer, line: lineOf(pointer) }
+function located(pointer: string | undefined): Pick<JudgedDifference, 'pointer'> {
+  return pointer === undefined ? {} : { pointer }
 }
 
 /** The first finding of each id, and how often the id occurred. */

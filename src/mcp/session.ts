@@ -1,17 +1,13 @@
 import type { Readable, Writable } from 'node:stream'
-import type { CallToolResult, McpServerFactory, Server } from '@modelcontextprotocol/server'
-import { letters, nearestName } from '../ground/edit-distance.ts'
+import type { CallToolResult, McpServer } from '@modelcontextprotocol/server'
 import type { Json } from '../ground/json.ts'
 import type { Log } from '../ground/log.ts'
-import { shorten } from '../ground/show.ts'
-import { ControlError } from '../library/control-error.ts'
-import { refuseWrongNames } from './arguments.ts'
-import { LineTransport } from './line-transport.ts'
-import { listResources, readInstructions, readResource } from './resources.ts'
-import type { AssistantTool } from './tool.ts'
+import { listPackageFiles, readPackageFile } from '../ground/package-files.ts'
+import { ToolError } from './answer.ts'
+import { refuseWrongNames, type Tool } from './tools.ts'
 
 export interface SessionOptions {
-  tools: readonly AssistantTool[]
+  tools: readonly Tool[]
   version: string
   input: Readable
   output: Writable
@@ -25,100 +21,75 @@ export interface Session {
   close(): Promise<void>
 }
 
-/**
- * Bytes of the longest message. The largest body of the control plane has 8 MiB, and an assistant never writes as much.
- */
-export const LONGEST_MESSAGE = 10 * 2 ** 20
-/** Milliseconds for the last answers after the end of the input. */
-const PATIENCE = 5_000
+/** The page for an assistant. What comes before its first section is also told at the beginning of a session. */
+const GUIDE = 'docs/assistants-guide.md'
 
 /** Serves the protocol until the input ends. Nothing else may be written to `output`. */
 export async function openSession({ tools, version, input, output, log }: SessionOptions): Promise<Session> {
-  const [library, { serveStdio }] = await Promise.all([
+  const [{ McpServer, fromJsonSchema }, { serveStdio, StdioServerTransport }] = await Promise.all([
     import('@modelcontextprotocol/server'),
     import('@modelcontextprotocol/server/stdio'),
   ])
-  const { isJSONRPCNotification, isJSONRPCRequest, isJSONRPCResponse } = library
-  const instructions = readInstructions()
-  const createServer: McpServerFactory = () => {
-    const server = new library.Server(
-      { name: 'dmarc-understudy', title: 'dmarc-understudy', version },
-      { capabilities: { tools: {}, resources: {} }, instructions },
-    )
-    offerTools(server, tools, library, log)
-    offerResources(server, library)
+  const [beginning = ''] = readText(GUIDE).split('\n## ')
+  const instructions = beginning.replace(/^# .+\n/, '').trim()
+  // The control plane checks the arguments, and says of a wrong one what would be right.
+  const trusting = { getValidator: () => (data: unknown) => ({ valid: true, data, errorMessage: undefined }) as never }
+  function createServer(): McpServer {
+    const server = new McpServer({ name: 'dmarc-understudy', version }, { instructions })
+    for (const tool of tools) {
+      const { name, call: _, ...rest } = tool
+      const described = { ...rest, inputSchema: fromJsonSchema<Json>(rest.inputSchema as never, trusting) }
+      server.registerTool(name, described, (args) => callTool(tool, args, log))
+    }
+    offerResources(server)
     return server
   }
-  const transport = new LineTransport(input, output, {
-    longest: LONGEST_MESSAGE,
-    patience: PATIENCE,
-    isMessage: (value) => isJSONRPCRequest(value) || isJSONRPCNotification(value) || isJSONRPCResponse(value),
-    tell: (sentence) => log.warn({}, sentence),
+  const transport = new StdioServerTransport(input, output)
+  const handle = serveStdio(createServer, { transport, onerror: ({ message }) => log.warn({}, message) })
+  const ended = new Promise<void>((resolve) => {
+    for (const name of ['end', 'close', 'error']) input.once(name, resolve)
+    for (const name of ['close', 'error']) output.once(name, resolve)
   })
-  const handle = serveStdio(createServer, { transport, onerror: (error) => log.warn({}, error.message) })
-  return { ended: transport.ended, close: () => handle.close() }
-}
-
-type ProtocolLibrary = typeof import('@modelcontextprotocol/server')
-
-function offerTools(server: Server, tools: readonly AssistantTool[], library: ProtocolLibrary, log: Log): void {
-  const described = tools.map(({ call: _, ...tool }) => tool)
-  server.setRequestHandler('tools/list', () => ({ tools: described as never }))
-  server.setRequestHandler('tools/call', ({ params: { name, arguments: args = {} } }) => {
-    const tool = tools.find((each) => each.name === name)
-    if (tool === undefined)
-      throw new library.ProtocolError(library.ProtocolErrorCode.InvalidParams, unknownTool(name, tools))
-    return callTool(tool, args, log)
-  })
+  return { ended, close: () => handle.close() }
 }
 
 /** A refusal is an answer that an assistant reads, and not an error of the protocol. */
-async function callTool(tool: AssistantTool, args: Json, log: Log): Promise<CallToolResult> {
+async function callTool(tool: Tool, args: Json, log: Log): Promise<CallToolResult> {
   try {
     refuseWrongNames(tool, args)
-    const { data, text } = await tool.call(args)
-    return { content: [{ type: 'text', text }], structuredContent: data }
+    return { content: [{ type: 'text', text: await tool.call(args) }] }
   } catch (error) {
-    if (error instanceof ControlError)
-      return { content: [{ type: 'text', text: describeRefusal(error) }], isError: true }
-    log.error({ err: error }, `The tool ${tool.name} failed.`)
-    const text = `The tool ${tool.name} failed, which is a mistake of dmarc-understudy; its log on standard error has the reason.`
+    const isExpected = error instanceof ToolError
+    if (!isExpected) log.error({ err: error }, `The tool ${tool.name} failed.`)
+    const text = isExpected
+      ? error.message
+      : `The tool ${tool.name} failed, which is a mistake of dmarc-understudy; its log on standard error has the reason.`
     return { content: [{ type: 'text', text }], isError: true }
   }
 }
 
-/** The first problem and further ones, each with its place. */
-function describeRefusal({ message, problems }: ControlError): string {
-  const further = problems.filter((problem) => problem.message !== message)
-  const lines = further.map(
-    (problem) =>
-      `- ${problem.field === null || problem.message.includes(problem.field) ? '' : `${problem.field}: `}${problem.message}`,
-  )
-  const [first] = problems
-  const place = first?.field && !message.includes(first.field) ? `${first.field}: ` : ''
-  return shorten([place + message, ...lines].join('\n'), LONGEST_REFUSAL)
+/** The files of the package that are useful to an assistant, the guide first. */
+function offerResources(server: McpServer): void {
+  const pages = listPackageFiles('docs')
+    .filter((name) => name.endsWith('.md') && `docs/${name}` !== GUIDE)
+    .toSorted()
+    .map((name) => `docs/${name}`)
+  for (const path of [GUIDE, ...pages, 'openapi.yaml', 'src/admin/openapi.yaml', 'fixtures/fixture.schema.json']) {
+    const uri = `dmarc-understudy:///${path}`
+    const mimeType = TYPES[path.slice(path.lastIndexOf('.'))] ?? 'text/plain'
+    const [, title = path] = /^# (.+)$/m.exec(path.endsWith('.md') ? readText(path) : '') ?? []
+    server.registerResource(path, uri, { title, mimeType }, () => ({
+      contents: [{ uri, mimeType, text: readText(path) }],
+    }))
+  }
 }
 
-const LONGEST_REFUSAL = 4_000
-
-function unknownTool(name: string, tools: readonly AssistantTool[]): string {
-  const names = tools.map((tool) => tool.name)
-  const nearest = nearestName(name, names) ?? names.find((each) => letters(each) === letters(name))
-  const remedy = nearest === undefined ? 'tools/list lists the tools.' : `Did you mean ${nearest}?`
-  return `There is no tool ${shorten(name)}. ${remedy}`
+const TYPES: Readonly<Record<string, string>> = {
+  '.md': 'text/markdown',
+  '.yaml': 'application/yaml',
+  '.json': 'application/schema+json',
 }
 
-function offerResources(server: Server, { ResourceNotFoundError }: ProtocolLibrary): void {
-  server.setRequestHandler('resources/list', () => ({ resources: listResources() }))
-  server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [] }))
-  server.setRequestHandler('resources/read', ({ params: { uri } }) => {
-    const found = readResource(uri)
-    if (found !== undefined) {
-      return { contents: [{ uri, mimeType: found.resource.mimeType, text: found.text }] }
-    }
-    const uris = listResources().map((each) => each.uri)
-    const nearest = nearestName(uri, uris)
-    const remedy = nearest === undefined ? 'resources/list lists the resources.' : `Did you mean ${nearest}?`
-    throw new ResourceNotFoundError(uri, `There is no resource ${shorten(uri)}. ${remedy}`)
-  })
+function readText(path: string): string {
+  return readPackageFile(path).toString()
 }

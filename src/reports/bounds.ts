@@ -1,91 +1,57 @@
-import { type Fact, failuresFirst, type Report, worstFirst } from './report.ts'
+import { type Fact, type Report, worstFirst } from './report.ts'
 
 /** The size limits of a report. They apply to all formats except `json`, which is complete. */
 export const BOUNDS = {
-  /** The findings; the worst are kept. Code scanning accepts 5,000, and a person does not read a thousand. */
+  /** The findings; the worst are kept. A person does not read a thousand. */
   findings: 1000,
-  /** The checks, which are the cases of a test report. Failed checks are kept first. */
-  checks: 10_000,
-  /** The rows of a table. */
-  rows: 1000,
-  /** The characters of a body, of code, or of one side of a comparison. */
-  code: 10 * 1024,
-  /** The characters of any other text. */
-  text: 4000,
+  /** The rows of the table. Failed rows are kept first. */
+  rows: 10_000,
+  /** The characters of a text. */
+  text: 10 * 1024,
 } as const
 
 /**
- * Prepares the report for the formats: every text is redacted, also in `json`, and the size is limited. The names of
- * fields are those of this program. The facts say how much is left out.
+ * Prepares the report for the formats: every text is redacted, also in `json`, and the size is limited. The facts say how
+ * much is left out.
  */
 export function boundReport(report: Report, redact: (text: string) => string): Report {
-  const clean = mapTexts(report, { text: redact }) as Report
-  const { json, ...rest } = clean
-  const kept = new Set(worstFirst(clean.findings).slice(0, BOUNDS.findings))
-  const keptChecks = new Set(failuresFirst(clean.checks).slice(0, BOUNDS.checks))
-  const checks = clean.checks.filter((check) => keptChecks.has(check))
-  const facts = [
-    ...rest.facts,
-    ...leftOut('Findings', rest.findings.length - kept.size, BOUNDS.findings),
-    ...leftOut('Checks', rest.checks.length - checks.length, BOUNDS.checks),
-  ]
-  const shown = {
-    ...rest,
-    facts,
-    findings: rest.findings.filter((finding) => kept.has(finding)),
-    checks: checks.map((check) =>
-      check.findings === undefined ? check : { ...check, findings: check.findings.filter((each) => kept.has(each)) },
-    ),
+  const { json, ...rest } = mapTexts(report, redact) as Report
+  const { facts, findings, table, ...shown } = mapTexts(rest, (text) => cut(text, BOUNDS.text)) as typeof rest
+  const kept = new Set(worstFirst(findings).slice(0, BOUNDS.findings))
+  const rows = table?.rows ?? []
+  const first = rows.filter(({ outcome }) => outcome === 'failed')
+  const keptRows = new Set([...first, ...rows].slice(0, BOUNDS.rows))
+  return {
+    ...shown,
+    facts: [
+      ...facts,
+      ...leftOut('Findings', findings.length - kept.size, BOUNDS.findings),
+      ...leftOut('Rows', rows.length - keptRows.size, BOUNDS.rows),
+    ],
+    findings: findings.filter((finding) => kept.has(finding)),
+    table: table && { ...table, rows: rows.filter((row) => keptRows.has(row)) },
+    json,
   }
-  const text = (text: string, isCode: boolean) => cut(text, isCode ? BOUNDS.code : BOUNDS.text)
-  return { ...(mapTexts(shown, { text, rows: cutRows }) as Omit<Report, 'json'>), json }
 }
 
 function leftOut(what: string, count: number, bound: number): Fact[] {
   return count <= 0 ? [] : [{ name: `${what} left out`, value: `${count}, because a report shows at most ${bound}` }]
 }
 
-/** What becomes of the parts of a report. */
-interface Mapping {
-  /** A text. `isCode` says that it gets the longer limit. */
-  text(text: string, isCode: boolean): string
-  /** The rows of a table. */
-  rows?(rows: Rows): Rows
-}
-
-type Rows = readonly (readonly string[])[]
-
-/** Fields that contain code. They get the longer limit. */
-const CODE = new Set(['body', 'expected', 'received', 'command'])
-
 /** Fields with a word of this program. It holds no secret, and a short secret may be the same word. */
-const OWN_WORDS = new Set(['tool', 'level', 'outcome', 'kind', 'language', 'label', 'by', 'verdict'])
+const OWN_WORDS = new Set(['tool', 'level', 'outcome', 'by', 'verdict'])
 
-/** A copy with every text of others changed. Objects that occur twice are copied once. */
-function mapTexts(root: unknown, { text, rows = (same) => same }: Mapping): unknown {
-  const known = new Map<object, unknown>()
-  function map(value: unknown, isCode: boolean): unknown {
-    if (typeof value === 'string') return text(value, isCode)
-    if (typeof value !== 'object' || value === null) return value
-    const before = known.get(value)
-    if (before !== undefined) return before
-    const mapField = ([key, item]: [string, unknown]) => {
-      if (OWN_WORDS.has(key) && typeof item === 'string') return [key, item]
-      const isLong = CODE.has(key) || ('kind' in value && value.kind === 'code' && key === 'text')
-      return [key, map(key === 'rows' ? rows(item as Rows) : item, isLong)]
-    }
-    const after = Array.isArray(value)
-      ? value.map((item) => map(item, isCode))
-      : Object.fromEntries(Object.entries(value).map(mapField))
-    known.set(value, after)
-    return after
-  }
-  return map(root, false)
-}
-
-function cutRows(rows: Rows): Rows {
-  if (rows.length <= BOUNDS.rows) return rows
-  return [...rows.slice(0, BOUNDS.rows), [`… and ${rows.length - BOUNDS.rows} more rows`]]
+/** A copy with every text changed. The names of fields are those of this program. */
+function mapTexts(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === 'string') return change(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map((item) => mapTexts(item, change))
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => {
+      const isKept = OWN_WORDS.has(key) && typeof item === 'string'
+      return [key, isKept ? item : mapTexts(item, change)]
+    }),
+  )
 }
 
 /** The first `limit` characters, and the number of the omitted ones. Surrogate pairs are not split. */

@@ -1,16 +1,15 @@
 import { appendFile, stat } from 'node:fs/promises'
 import { printable } from '../ground/show.ts'
-import { renderMarkdown } from './markdown.ts'
+import { writeMarkdown } from './markdown.ts'
 import {
   countFindings,
+  describeRequest,
   type Finding,
   type FindingLevel,
   LEVELS,
   type Report,
-  type Surroundings,
   worstFirst,
 } from './report.ts'
-import { CONTRACT_FILE, describeRequest } from './wording.ts'
 
 /** The most annotations of each level in a step. */
 export const ANNOTATIONS = 10
@@ -22,7 +21,7 @@ const COMMANDS: Readonly<Record<FindingLevel, string>> = { error: 'error', warni
  * The workflow commands that create the annotations, one per line. The runner reads them from standard output and
  * standard error. It shows the first ten of each level, so one more line counts the rest.
  */
-export function annotate(report: Report, { lineOf }: Surroundings): string[] {
+export function annotate(report: Report): string[] {
   const findings = worstFirst(report.findings)
   const shown = LEVELS.flatMap((level) => {
     // The last notice is reserved for the count of the rest.
@@ -30,7 +29,7 @@ export function annotate(report: Report, { lineOf }: Surroundings): string[] {
     return findings.filter((finding) => finding.level === level).slice(0, most)
   })
   const rest = findings.filter((finding) => !shown.includes(finding))
-  const lines = shown.map((finding) => annotateFinding(finding, lineOf))
+  const lines = shown.map(annotateFinding)
   const title = `dmarc-understudy ${report.tool}`
   const hasError = shown.some(({ level }) => level === 'error')
   if (!report.passed && !hasError) lines.unshift(command('error', { title }, report.summary))
@@ -40,16 +39,14 @@ export function annotate(report: Report, { lineOf }: Surroundings): string[] {
   return lines
 }
 
-function annotateFinding(finding: Finding, lineOf: (pointer: string) => number): string {
-  const { rule, level, message, pointer, request, remedy } = finding
-  const place = pointer === undefined ? {} : { file: CONTRACT_FILE, line: String(lineOf(pointer)) }
+function annotateFinding({ rule, level, message, request, remedy }: Finding): string {
   const about = request === undefined ? '' : `${describeRequest(request)}: `
   const fix = remedy === undefined ? '' : `\n${remedy.text}${remedy.command === undefined ? '' : `\n${remedy.command}`}`
-  return command(COMMANDS[level], { title: rule.name, ...place }, `${about}${message}${fix}`)
+  return command(COMMANDS[level], { title: rule.name }, `${about}${message}${fix}`)
 }
 
 /**
- * A workflow command: `::error title=…,file=…,line=…::message`. Line breaks are escaped, so a text cannot start another
+ * A workflow command: `::error title=…::message`. Line breaks are escaped, so a text cannot start another
  * command.
  */
 function command(name: string, properties: Readonly<Record<string, string>>, message: string): string {
@@ -72,18 +69,14 @@ export function withoutCommands(line: string): string {
 }
 
 /** Appends the report to the summary of the step. Resolves to the reason if that failed. */
-export async function appendStepSummary(
-  report: Report,
-  surroundings: Surroundings,
-  file: string,
-): Promise<string | undefined> {
+export async function appendStepSummary(report: Report, file: string): Promise<string | undefined> {
   try {
     const used = await stat(file).then(
       ({ size }) => size,
       () => 0,
     )
     const limit = LARGEST_SUMMARY - used - 1
-    const text = renderMarkdown(report, surroundings, { limit, measure: Buffer.byteLength })
+    const text = writeMarkdown(report, { limit, measure: Buffer.byteLength })
     if (Buffer.byteLength(text) > limit) return 'has no room left'
     await appendFile(file, `${used > 0 ? '\n' : ''}${text}`)
     return undefined

@@ -1,6 +1,4 @@
-import { shorten } from '../ground/show.ts'
-import type { Check, Report, Surroundings, Write } from './report.ts'
-import { describeFinding } from './wording.ts'
+import { describeRequest, type Finding, placesOf, type Report, type Row } from './report.ts'
 
 /** Includes line breaks and tabs: a reader turns them into spaces in attributes, and a CR into an LF everywhere. */
 const ENTITIES = new Map([
@@ -18,98 +16,86 @@ const ENTITIES = new Map([
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not pass
 const SPECIAL = /[&<>"'\u0000-\u001f\ud800-\udfff\ufffe\uffff]/gu
 
+/** A test case. It has the findings about one subject, because most readers show only the first failure of a case. */
+interface Case {
+  outcome: NonNullable<Row['outcome']>
+  /** What is known without a finding. */
+  said: string
+  findings: Finding[]
+}
+
 /**
- * The report as JUnit XML for build servers. Each check is a test case, and each group is a suite. A test case has at
- * most one failure, with all findings, because most readers show only the first failure. The elements and their order
- * follow the schema that build servers have in common.
+ * The report as JUnit XML for build servers. The elements and their order follow the schema that build servers have in
+ * common. It is written by hand: a library would add 4.7 MB for a few elements, and leave the characters that XML forbids.
  */
-export const writeJUnitReport: Write = (report, surroundings) => {
+export function writeJUnit(report: Report): string {
   const cases = casesOf(report)
-  const groups = groupChecks(cases, report.tool)
+  const count = (outcome: Case['outcome']) => cases.filter(([, each]) => each.outcome === outcome).length
+  const counts = { tests: cases.length, failures: count('failed'), errors: 0 }
+  const time = report.seconds.toFixed(3)
   const facts = report.facts.map(({ name, value }) => element('property', { name, value }))
-  const properties = facts.length > 0 ? [`${element('properties', {}, ...facts)}\n`] : []
-  const suites = [...groups].map(([name, checks], index) => {
-    const attributes = {
-      name,
-      ...tally(checks),
-      time: checks.reduce((sum, { seconds = 0 }) => sum + seconds, 0).toFixed(3),
-      // Some schemas do not allow a time zone.
-      timestamp: report.startedAt?.slice(0, 19),
-    }
-    const cases = checks.map((check) => `${describeCase(check, name, report, surroundings)}\n`)
-    return `${element('testsuite', attributes, '\n', ...(index === 0 ? properties : []), ...cases)}\n`
-  })
-  const { skipped: _, ...counts } = tally(cases)
+  const suite = element(
+    'testsuite',
+    // Some schemas do not allow a time zone.
+    { name: report.tool, ...counts, skipped: count('skipped'), time, timestamp: report.startedAt?.slice(0, 19) },
+    ...(facts.length === 0 ? [] : [element('properties', {}, ...facts)]),
+    ...cases.map((each) => describeCase(each, report)),
+  )
   const name = `dmarc-understudy ${report.tool}: ${report.title}`
-  const attributes = { name, ...counts, time: report.seconds.toFixed(3) }
-  return `<?xml version="1.0" encoding="UTF-8"?>\n${element('testsuites', attributes, '\n', ...suites)}\n`
-}
-
-function groupChecks(checks: readonly Check[], usual: string): ReadonlyMap<string, Check[]> {
-  const groups = new Map<string, Check[]>()
-  for (const check of checks) {
-    const { group = usual } = check
-    const known = groups.get(group)
-    if (known === undefined) groups.set(group, [check])
-    else known.push(check)
-  }
-  return groups
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${element('testsuites', { name, ...counts, time }, suite)}\n`
 }
 
 /**
- * The checks, plus a check for each finding that no check shows; it fails only for an error. If the report failed and
- * no case does, a failing check is added.
+ * A case for the whole, which fails if nothing else says why the report failed; one for each row of the table; and one for
+ * each kind of finding at a request that is about no row. A finding makes its case fail only if it is an error.
  */
-function casesOf(report: Report): Check[] {
-  const shown = new Set(report.checks.flatMap(({ findings = [] }) => findings))
-  const others = report.findings.filter((finding) => !shown.has(finding))
-  const cases: Check[] = [
-    ...report.checks,
-    ...others.map((finding): Check => {
-      const outcome = finding.level === 'error' ? 'failed' : 'passed'
-      const name = `${finding.rule.name}: ${shorten(finding.message, 200)}`
-      return { id: finding.rule.id, group: 'findings', name, outcome, findings: [finding] }
-    }),
+function casesOf({ title, summary, passed, table, findings }: Report): [name: string, Case][] {
+  const cases = new Map<string, Case>()
+  for (const { outcome, cells } of table?.rows ?? []) {
+    const [name = '', ...rest] = cells
+    if (outcome !== undefined) cases.set(name, { outcome, said: rest.filter(Boolean).join(' · '), findings: [] })
+  }
+  for (const finding of findings) {
+    const { rule, request, level, row = rule.id } = finding
+    const about = request === undefined ? '' : ` at ${describeRequest(request)}`
+    const name = cases.has(row) ? row : rule.id + about
+    const known: Case = cases.get(name) ?? { outcome: 'passed', said: '', findings: [] }
+    known.findings.push(finding)
+    if (level === 'error') known.outcome = 'failed'
+    cases.set(name, known)
+  }
+  const isExplained = passed || [...cases.values()].some(({ outcome }) => outcome === 'failed')
+  return [[title, { outcome: isExplained ? 'passed' : 'failed', said: summary, findings: [] }], ...cases]
+}
+
+function describeCase([name, { outcome, said, findings }]: [string, Case], { tool }: Report): string {
+  const text = [said, ...findings.map(describeFinding)].filter(Boolean).join('\n\n----\n\n')
+  const worst = findings.find(({ level }) => level === 'error') ?? findings[0]
+  const failure = { message: worst?.message ?? said, type: worst?.rule.id ?? outcome }
+  const content = {
+    passed: () => element('system-out', {}, escapeXml(text)),
+    // No attribute, because some schemas do not define one.
+    skipped: () => element('skipped', {}, escapeXml(text)),
+    failed: () => element('failure', failure, escapeXml(text)),
+  }[outcome]
+  // A report does not know how long a part took, and a reader adds the times of the cases.
+  return element('testcase', { name, classname: `dmarc-understudy.${tool}`, time: 0 }, content())
+}
+
+function describeFinding(finding: Finding): string {
+  const { rule, message, request, details = [], remedy } = finding
+  const quotes = [...(request?.body === undefined ? [] : [{ title: 'Body', text: request.body }]), ...details]
+  return [
+    `${rule.name}: ${message}`,
+    placesOf(finding).join('\n'),
+    ...quotes.map(({ title, text }) => `${title}:\n${text}`),
+    [remedy?.text, remedy?.command].filter(Boolean).join('\n'),
   ]
-  if (report.passed || cases.some(isFailure)) return cases
-  return [...cases, { id: report.tool, name: report.title, outcome: 'failed', message: report.summary }]
+    .filter(Boolean)
+    .join('\n\n')
 }
 
-function isFailure({ outcome }: Check): boolean {
-  return outcome === 'failed' || outcome === 'error'
-}
-
-function tally(checks: readonly Check[]): { tests: number; failures: number; errors: number; skipped: number } {
-  const count = (outcome: Check['outcome']) => checks.filter((check) => check.outcome === outcome).length
-  return { tests: checks.length, failures: count('failed'), errors: count('error'), skipped: count('skipped') }
-}
-
-function describeCase(
-  { name, outcome, message, findings = [], seconds = 0 }: Check,
-  suite: string,
-  { tool }: Report,
-  { lineOf }: Surroundings,
-): string {
-  const attributes = { name, classname: `dmarc-understudy.${tool}.${suite}`, time: seconds.toFixed(3) }
-  const text = findings.map((finding) => describeFinding(finding, lineOf)).join('\n\n----\n\n')
-  const content = escapeXml([message, text].filter(Boolean).join('\n\n'))
-  const [worst] = findings
-  const failure = { message: message ?? worst?.message ?? '', type: worst?.rule.id ?? outcome }
-  switch (outcome) {
-    case 'passed':
-      return element('testcase', attributes, content === '' ? '' : element('system-out', {}, content))
-    case 'skipped':
-      // No attribute, because some schemas do not define one.
-      return element('testcase', attributes, element('skipped', {}, content))
-    default:
-      return element('testcase', attributes, element(outcome === 'failed' ? 'failure' : 'error', failure, content))
-  }
-}
-
-/**
- * An XML element. Its children are markup from this module. A library would add 4.7 MB for a few elements. This module
- * would still have to handle the characters that XML forbids.
- */
+/** An XML element. Its children are markup from this module, or escaped texts. */
 function element(
   name: string,
   attributes: Readonly<Record<string, string | number | undefined>>,
@@ -119,7 +105,7 @@ function element(
     .filter(([, value]) => value !== undefined)
     .map(([key, value]) => ` ${key}="${escapeXml(String(value))}"`)
     .join('')
-  const content = children.filter((child) => child !== '').join('')
+  const content = children.join('\n')
   return content === '' ? `<${name}${written}/>` : `<${name}${written}>${content}</${name}>`
 }
 

@@ -1,16 +1,5 @@
-import { plural } from '../ground/plural.ts'
 import { printable } from '../ground/show.ts'
-import {
-  type Block,
-  countFindings,
-  type Finding,
-  nameResult,
-  type Report,
-  type Surroundings,
-  type Write,
-  worstFirst,
-} from './report.ts'
-import { describePlace, describeRequest, EXPECTED_AND_RECEIVED } from './wording.ts'
+import { countFindings, type Finding, nameResult, placesOf, type Report, type Table, worstFirst } from './report.ts'
 
 /** The longest comment on a pull request, in characters. */
 export const LONGEST_COMMENT = 65_536
@@ -18,101 +7,87 @@ export const LONGEST_COMMENT = 65_536
 const RESERVED = 400
 
 /** The maximum length of a Markdown text, and how its length is measured. */
-export interface Room {
+interface Room {
   readonly limit: number
   measure(text: string): number
 }
 
-/** The report as GitHub-flavoured Markdown that fits into a comment on a pull request. */
-export const writeMarkdownReport: Write = (report, surroundings) =>
-  renderMarkdown(report, surroundings, { limit: LONGEST_COMMENT, measure: (text) => text.length })
+const COMMENT: Room = { limit: LONGEST_COMMENT, measure: (text) => text.length }
+/** A text without a limit. */
+export const WHOLE: Room = { limit: Number.POSITIVE_INFINITY, measure: (text) => text.length }
 
 /**
- * The report as GitHub-flavoured Markdown: first the findings, the worst on top, then the sections. The output stops at
- * the first part that does not fit, and a sentence says how much is left out.
+ * The report as GitHub-flavoured Markdown: first the findings, the worst on top, then the table. By default it fits into
+ * a comment on a pull request: the output stops at the first part that does not fit, and a sentence says how much is left
+ * out.
  */
-export function renderMarkdown(report: Report, surroundings: Surroundings, { limit, measure }: Room): string {
-  const { tool, title, passed, summary, facts, sections } = report
+export function writeMarkdown(report: Report, { limit, measure }: Room = COMMENT): string {
+  const { tool, title, passed, summary, facts, table } = report
   const verdict = `${passed ? '✅' : '❌'} ${nameResult(report)}`
   const parts = [`## dmarc-understudy ${tool}: ${escapeText(title)}`, `**${verdict}.** ${escapeText(summary)}`]
-  const rows = facts.map(({ name, value }) => [name, value])
-  if (rows.length > 0) parts.push(table(['', ''], rows))
-  let room = limit - RESERVED - parts.reduce((sum, part) => sum + measure(part) + 2, 0)
-
-  function add(part: string): boolean {
-    room -= measure(part) + 2
-    if (room >= 0) parts.push(part)
-    return room >= 0
-  }
-
-  const findings = worstFirst(report.findings)
-  const left = findings.slice(countWhile(findings, (finding) => add(describeFinding(finding, surroundings))))
-  let rest: string | undefined
-  if (left.length > 0) rest = countFindings(left) + (left.length < findings.length ? ' more' : '')
-  else {
-    const shown = countWhile(sections, ({ title, blocks }) =>
-      add(`### ${escapeText(title)}\n\n${blocks.map(describeBlock).join('\n\n')}`),
+  if (facts.length > 0) {
+    parts.push(
+      writeTable(
+        ['', ''],
+        facts.map(({ name, value }) => [name, value]),
+      ),
     )
-    if (shown < sections.length) rest = plural(sections.length - shown, 'more section')
   }
-  if (rest !== undefined) {
+  const findings = worstFirst(report.findings)
+  const others = [...findings.map(describeFinding), ...(table === undefined ? [] : [describeTable(table)])]
+  let room = limit - RESERVED - parts.reduce((sum, part) => sum + measure(part) + 2, 0)
+  const end = others.findIndex((part) => {
+    room -= measure(part) + 2
+    return room < 0
+  })
+  const shown = end < 0 ? others.length : end
+  parts.push(...others.slice(0, shown))
+  if (shown < others.length) {
+    const left = findings.slice(shown)
+    const rest = left.length === 0 ? 'the table' : countFindings(left) + (shown > 0 ? ' more' : '')
     parts.push(`_Left out, because the text would be too long: ${rest}. \`--report html=FILE\` shows all._`)
   }
   return `${parts.join('\n\n')}\n`
 }
 
-/** How many items at the beginning pass. */
-function countWhile<Item>(items: readonly Item[], passes: (item: Item) => boolean): number {
-  const end = items.findIndex((item) => !passes(item))
-  return end < 0 ? items.length : end
-}
-
-function describeFinding(finding: Finding, { lineOf }: Surroundings): string {
-  const { rule, level, message, request, details = [], remedy, occurrences = 1 } = finding
-  const place = describePlace(finding, lineOf)
-  const where = [
-    ...(request === undefined ? [] : [code(describeRequest(request))]),
-    ...(place === undefined ? [] : [code(place)]),
-    ...(request?.requestId === undefined ? [] : [`request ${code(request.requestId)}`]),
-    ...(occurrences > 1 ? [`${occurrences} times`] : []),
-  ]
-  const more = [
-    ...(request?.body === undefined ? [] : [`Body:\n\n${fence(request.body)}`]),
-    ...details.map(describeBlock),
-  ]
+function describeFinding(finding: Finding): string {
+  const { rule, level, message, request, details = [], remedy } = finding
+  const texts = [...(request?.body === undefined ? [] : [{ title: 'Body', text: request.body }]), ...details]
+  const quotes = texts.map(({ title, text }) => `${escapeText(title)}:\n\n${fence(text)}`)
   return [
     `### ${level[0]?.toUpperCase()}${level.slice(1)}: ${escapeText(rule.name)}`,
-    `${code(rule.id)}${where.length === 0 ? '' : ` · ${where.join(' · ')}`}`,
+    [rule.id, ...placesOf(finding)].map(code).join(' · '),
     escapeText(message),
+    ...(rule.description === undefined ? [] : [escapeText(rule.description)]),
     ...(remedy === undefined ? [] : [`**Remedy:** ${escapeText(remedy.text)}`]),
     ...(remedy?.command === undefined ? [] : [fence(remedy.command, 'sh')]),
-    ...(more.length === 0 ? [] : [`<details><summary>Details</summary>\n\n${more.join('\n\n')}\n\n</details>`]),
+    ...(quotes.length === 0 ? [] : [fold('Details', quotes.join('\n\n'))]),
   ].join('\n\n')
 }
 
-function describeBlock(block: Block): string {
-  switch (block.kind) {
-    case 'text':
-      return escapeText(block.text)
-    case 'list':
-      return block.items.map((item) => `- ${escapeText(item)}`).join('\n')
-    case 'code':
-      return `${block.title === undefined ? '' : `${escapeText(block.title)}:\n\n`}${fence(block.text, block.language)}`
-    case 'comparison': {
-      const [expected, received] = block.titles ?? EXPECTED_AND_RECEIVED
-      return [
-        `${escapeText(expected)}:`,
-        fence(block.expected),
-        `${escapeText(received)}:`,
-        fence(block.received),
-      ].join('\n\n')
-    }
-    case 'table':
-      return table(block.columns, block.rows)
-  }
+const OUTCOMES = { failed: '❌', skipped: '➖', passed: '✅' } as const
+
+/** The table, with the outcomes in a column before the others if there are any. */
+function describeTable({ title, columns, rows }: Table): string {
+  const hasOutcomes = rows.some(({ outcome }) => outcome !== undefined)
+  const text = hasOutcomes
+    ? writeTable(
+        ['', ...columns],
+        rows.map(({ outcome, cells }) => [outcome === undefined ? '' : OUTCOMES[outcome], ...cells]),
+      )
+    : writeTable(
+        columns,
+        rows.map(({ cells }) => cells),
+      )
+  return fold(title, text)
 }
 
-function table(columns: readonly string[], rows: readonly (readonly string[])[]): string {
+/** A part that a reader opens. Its title is from this program. */
+function fold(title: string, text: string): string {
+  return `<details><summary>${title}</summary>\n\n${text}\n\n</details>`
+}
+
+function writeTable(columns: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.map((cell) => escapeText(cell)).join(' | ')} |`
   return [line(columns), `|${' --- |'.repeat(columns.length)}`, ...rows.map(line)].join('\n')
 }
@@ -134,7 +109,7 @@ export function escapeText(text: string): string {
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
 
-/** Inline code without markup. Bars are escaped, because a bar ends a table cell even in code. */
+/** Inline code without markup. */
 export function code(text: string): string {
   const line = printable(text.replaceAll(/\s+/g, ' '))
   const fence = '`'.repeat(longestRun(line) + 1)

@@ -1,10 +1,11 @@
 import { plural } from '../ground/plural.ts'
 
-type Tool = 'run' | 'vary' | 'explore' | 'verify' | 'check' | 'proxy' | 'calibrate' | 'assumptions'
+type Tool = 'run' | 'vary' | 'explore' | 'verify' | 'check' | 'proxy' | 'calibrate'
 
 /**
- * The result of a command, the common model of all formats. Texts are plain: they contain no markup and no key, but may
- * contain text of a client. Each format escapes them.
+ * The result of a command, the one model of all formats: what came out in a sentence, some facts, the findings, and
+ * perhaps a table of everything that was looked at. Texts are plain: they contain no markup, but may contain text of a
+ * client. Each format escapes them, and they are redacted before a format sees them.
  */
 export interface Report {
   readonly tool: Tool
@@ -20,24 +21,14 @@ export interface Report {
   /** When the work began, as an RFC 3339 instant in UTC. */
   readonly startedAt?: string | undefined
   readonly seconds: number
-  /** The command of the user, as a list of words. */
-  readonly command?: readonly string[] | undefined
-  /** The most important numbers. Every format for people shows all of them. */
+  /** The most important numbers. */
   readonly facts: readonly Fact[]
   /** The findings in the order of the command. A format that shortens the list puts the worst first. */
   readonly findings: readonly Finding[]
-  /** Everything that was examined, including passed and skipped checks, for formats that list tests. */
-  readonly checks: readonly Check[]
-  /** Additional information such as tables, only for HTML and Markdown. */
-  readonly sections: readonly Section[]
-  /** The JSON report of the command, whose shape is in `docs/schemas`. The format `json` writes only this. */
+  /** What was looked at, also where nothing was found. Each row is a case of a test report. */
+  readonly table?: Table | undefined
+  /** What `--report json=FILE` has. */
   readonly json: unknown
-}
-
-/** The result in a word. */
-export function nameResult({ passed, isInconclusive }: Pick<Report, 'passed' | 'isInconclusive'>): string {
-  if (isInconclusive) return 'Inconclusive'
-  return passed ? 'Passed' : 'Failed'
 }
 
 /** When the work of a command began and how long it took, and the exit code if a signal has stopped it. */
@@ -62,7 +53,7 @@ export interface ReportRule {
   /** A few words: `A field that the contract does not know`. */
   readonly name: string
   /** One or two sentences: the expectation, and the consequences for a client that does not meet it. */
-  readonly description: string
+  readonly description?: string | undefined
 }
 
 export interface Finding {
@@ -70,14 +61,21 @@ export interface Finding {
   readonly level: FindingLevel
   /** One or two sentences about this case. */
   readonly message: string
-  /** A JSON pointer into openapi.yaml to the source of the rule. The formats look up its line. */
+  /** A JSON pointer into openapi.yaml to the source of the rule. */
   readonly pointer?: string | undefined
   readonly request?: ReportedRequest | undefined
   /** How often it occurred, if more than once. */
   readonly occurrences?: number | undefined
-  /** Further explanation. */
-  readonly details?: readonly Block[] | undefined
+  /** Texts that are quoted as they are, such as a body or what a command printed. */
+  readonly details?: readonly Detail[] | undefined
   readonly remedy?: FindingRemedy | undefined
+  /** The name of the row of the table that it is about, unless that is the id of its rule. */
+  readonly row?: string | undefined
+}
+
+export interface Detail {
+  readonly title: string
+  readonly text: string
 }
 
 /** What to do about a finding. */
@@ -102,77 +100,60 @@ export interface ReportedRequest {
   readonly body?: string | undefined
 }
 
-/** A part of an explanation. */
-export type Block =
-  | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'list'; readonly items: readonly string[] }
-  | {
-      readonly kind: 'code'
-      readonly text: string
-      readonly title?: string | undefined
-      /** For syntax colours. */
-      readonly language?: 'json' | 'yaml' | 'sh' | 'http' | undefined
-    }
-  | {
-      readonly kind: 'comparison'
-      readonly expected: string
-      readonly received: string
-      /** The titles of both sides, if not `Expected` and `Received`. */
-      readonly titles?: readonly [expected: string, received: string] | undefined
-    }
-  | { readonly kind: 'table'; readonly columns: readonly string[]; readonly rows: readonly (readonly string[])[] }
-
-export interface Section {
+export interface Table {
   readonly title: string
-  readonly blocks: readonly Block[]
+  readonly columns: readonly string[]
+  readonly rows: readonly Row[]
 }
 
-/** From the worst to the best. `error` means that the check could not run; the report then fails like for `failed`. */
-export const OUTCOMES = ['failed', 'error', 'skipped', 'passed'] as const
-export type ReportOutcome = (typeof OUTCOMES)[number]
-
-/** One item that the command examined. */
-export interface Check {
-  /** Stable and unique in the report. */
-  readonly id: string
-  /** The group in which the check is shown, such as an operation or an assumption. */
-  readonly group?: string | undefined
-  readonly name: string
-  readonly outcome: ReportOutcome
-  /** The reason, if the findings do not contain it. */
-  readonly message?: string | undefined
-  /** The findings of this check. They are the same objects as in the `findings` of the report. */
-  readonly findings?: readonly Finding[] | undefined
-  readonly seconds?: number | undefined
+/** One item that the command looked at. */
+export interface Row {
+  /** What came out for the item. A row that is only information has none, and is no case of a test report. */
+  readonly outcome?: 'failed' | 'skipped' | 'passed' | undefined
+  /** The first cell is the name, which is unique in the table. */
+  readonly cells: readonly string[]
 }
 
-/** Information from outside of the report that formats need. */
-export interface Surroundings {
-  /** The version of this program. */
-  readonly version: string
-  /** The line of openapi.yaml, from 1, for a JSON pointer. If the target has no line, it is the line of the parent. */
-  readonly lineOf: (pointer: string) => number
+/** The facts in this order. A fact whose value is `false` does not apply. */
+export function listFacts(values: Readonly<Record<string, string | false>>): Fact[] {
+  return Object.entries(values).flatMap(([name, value]) => (value === false ? [] : [{ name, value }]))
 }
 
-/** Writes a report as the text of a file. */
-export type Write = (report: Report, surroundings: Surroundings) => string | Promise<string>
+/** The result in a word. */
+export function nameResult({ passed, isInconclusive }: Pick<Report, 'passed' | 'isInconclusive'>): string {
+  if (isInconclusive) return 'Inconclusive'
+  return passed ? 'Passed' : 'Failed'
+}
 
 /** The findings with the worst first. Findings of the same level keep their order. */
 export function worstFirst(findings: readonly Finding[]): Finding[] {
   return findings.toSorted((one, other) => LEVELS.indexOf(one.level) - LEVELS.indexOf(other.level))
 }
 
-/** The checks with the failed ones first. Checks with the same outcome keep their order. */
-export function failuresFirst(checks: readonly Check[]): Check[] {
-  return checks.toSorted((one, other) => OUTCOMES.indexOf(one.outcome) - OUTCOMES.indexOf(other.outcome))
-}
-
-/** The number of findings of each level, such as `2 errors and 1 note`, or `no findings`. */
+/** The number of findings of each level, such as `2 errors, 1 note`, or `no findings`. */
 export function countFindings(findings: readonly Finding[]): string {
   const parts = LEVELS.flatMap((level) => {
     const count = findings.filter((finding) => finding.level === level).length
     return count === 0 ? [] : [plural(count, level)]
   })
-  if (parts.length === 0) return 'no findings'
-  return parts.length === 1 ? (parts[0] ?? '') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`
+  return parts.length === 0 ? 'no findings' : parts.join(', ')
+}
+
+/** `POST /domains → 400 unknown_field` */
+export function describeRequest({ method, path, status, code }: ReportedRequest): string {
+  const answer = [status, code].filter((each) => each !== undefined).join(' ')
+  return `${method} ${path}${answer === '' ? '' : ` → ${answer}`}`
+}
+
+/** Where a finding is: `POST /domains → 400`, `openapi.yaml#/paths/~1domains/post`, `request 4be0643f`, `3 times`. */
+export function placesOf({ request, pointer, occurrences = 1 }: Finding): string[] {
+  const { requestId: id, account } = request ?? {}
+  return [
+    ...(request === undefined ? [] : [describeRequest(request)]),
+    ...(pointer === undefined ? [] : [`openapi.yaml#${pointer}`]),
+    // An id that this program has made for a request without one begins with the word.
+    ...(id === undefined ? [] : [id.startsWith('request ') ? id : `request ${id}`]),
+    ...(account === undefined || account === 'default' ? [] : [`account ${account}`]),
+    ...(occurrences > 1 ? [`${occurrences} times`] : []),
+  ]
 }

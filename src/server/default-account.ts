@@ -1,6 +1,5 @@
 import { establishedKey } from '../accounts/fixture-keys.ts'
 import { DEFAULT_ACCOUNT, type Worlds } from '../accounts/worlds.ts'
-import type { AccountState } from '../domain/account.ts'
 import { accept } from '../domain/errors.ts'
 import { addKey } from '../domain/keys.ts'
 import { deriveKey, hasDerivedKey, hashKey, identityOf } from '../ground/secrets.ts'
@@ -40,31 +39,20 @@ async function createUnlessThere(store: Store, worlds: Worlds, apiKey: string | 
   }
 }
 
-/** How many accounts are searched in a store in another process: each account costs a step of that store. */
-export const SEARCHED = 1_000
-/** How many are read at a time. */
-const AT_ONCE = 50
+/** How many accounts are searched: each one of a store in another process costs a step of that store. */
+const SEARCHED = 1_000
 
-/**
- * The accounts with a key that an earlier start on a loopback address has derived, as the log names them. At most
- * `most` accounts are searched.
- */
-export async function findExposed(store: Store, most = Number.POSITIVE_INFINITY): Promise<string[]> {
-  const ids = (await store.list()).slice(0, most)
+/** The accounts with a key that an earlier start on a loopback address has derived, as the log names them. */
+export async function findExposed(store: Store): Promise<string[]> {
   const exposed: string[] = []
-  for (let from = 0; from < ids.length; from += AT_ONCE) {
-    const accounts = await Promise.all(ids.slice(from, from + AT_ONCE).map((id) => readIfThere(store, id)))
-    exposed.push(...accounts.flatMap((account) => (account && hasDerivedKey(account) ? [nameInLog(account.id)] : [])))
+  for (const id of (await store.list()).slice(0, SEARCHED)) {
+    // Another server may have deleted the account meanwhile.
+    const { state } = (await store.read(id).catch(unlessUnknown)) ?? {}
+    if (state !== undefined && hasDerivedKey(state)) exposed.push(nameInLog(id))
   }
   return exposed
 }
 
-/** The account; `undefined` if another server has deleted it meanwhile. */
-async function readIfThere(store: Store, id: string): Promise<AccountState | undefined> {
-  try {
-    return (await store.read(id)).state
-  } catch (error) {
-    if (error instanceof StoreError && error.problem === 'unknown-account') return undefined
-    throw error
-  }
+function unlessUnknown(error: unknown): undefined {
+  if (!(error instanceof StoreError) || error.problem !== 'unknown-account') throw error
 }

@@ -29,8 +29,6 @@ export interface OpenedStore {
   readonly readiness: Readiness
   /** Gives the ids of requests without an account. */
   readonly nextId: AnonymousIds
-  /** File and reason of each damaged account that was left out. */
-  readonly skipped: readonly string[]
   /** Calls the listener when memory is scarce, with the ids of the sandboxes that are deleted for that reason. */
   listenScarce(listener: (evicted: readonly string[]) => void): void
   openExchanges(parts: ExchangeParts): Promise<ExchangeLog<ExplanationReport | undefined>>

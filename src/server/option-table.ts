@@ -15,13 +15,14 @@ import {
   fileNames,
   hostName,
   instant,
-  type Option,
   type OptionKind,
   type Options,
-  objectWith,
   oneOf,
   optIn,
   origins,
+  type ProgramOption,
+  type ProgramOptions,
+  remedyFor,
   secret,
   text,
   texts,
@@ -38,7 +39,6 @@ import { maskStoreUrl, readStoreUrl, STORE_REMEDY } from './store-url.ts'
 const DEFAULT_STORE_PREFIX = 'dmarc-understudy'
 
 const fixture: OptionKind<string | Fixture> = {
-  type: 'string | Fixture',
   remedy: 'must be the name of a ready-made fixture, the path of a file, or a fixture',
   fits: (value): value is string | Fixture =>
     typeof value === 'object' ? value !== null && !Array.isArray(value) : text.fits(value),
@@ -46,31 +46,30 @@ const fixture: OptionKind<string | Fixture> = {
 }
 
 /** An overlay can have other plans, so the plan is checked later, against the contract of the server. */
-const plan: OptionKind<Open<Plan>> = { ...text, type: 'Plan | (string & {})' }
+const plan: OptionKind<Open<Plan>> = text
 
 const clock: OptionKind<Clock> = {
-  type: 'Clock',
   remedy: 'must be a function that returns milliseconds as a number',
   fits: (value): value is Clock => typeof value === 'function' && Number.isFinite(value()),
 }
 
 const signal: OptionKind<AbortSignal> = {
-  type: 'AbortSignal',
   remedy: 'must be the signal of an AbortController',
   fits: (value): value is AbortSignal => value instanceof AbortSignal,
 }
 
+const log: OptionKind<Log> = {
+  remedy: 'must be an object with the methods info, warn, error',
+  fits: (value): value is Log => LOG_METHODS.every((name) => typeof Object(value)[name] === 'function'),
+}
+const LOG_METHODS = ['info', 'warn', 'error'] as const satisfies readonly (keyof Log)[]
+
 /** The URL of a store for many replicas. */
 const store: OptionKind<string> = {
-  type: 'string',
   remedy: STORE_REMEDY,
-  remedyFor(value) {
-    const reading = typeof value === 'string' ? readStoreUrl(value) : undefined
-    return reading !== undefined && 'remedy' in reading ? reading.remedy : STORE_REMEDY
-  },
   shows: maskStoreUrl,
   placeholder: 'URL',
-  fits: (value): value is string => typeof value === 'string' && 'address' in readStoreUrl(value),
+  fits: (value): value is string => typeof value === 'string' && readStoreUrl(value) !== undefined,
   read: (written) => written,
 }
 
@@ -83,7 +82,7 @@ const keyPrefix = textThat(
 
 /**
  * Every option of a server, once: its check, its names, its help and its default. The command line, the environment and
- * the checks of the library read these tables. `options.ts` says the same as types, and a test compares them.
+ * the checks of the library read these tables. `options.ts` says the same as types.
  */
 const SERVER_OPTIONS = {
   port: {
@@ -91,7 +90,6 @@ const SERVER_OPTIONS = {
     placeholder: 'PORT',
     help: 'Port to listen on; 0 takes any free port.',
     default: 0,
-    commandLineDefault: 4010,
   },
   host: { kind: hostName, help: 'Address to listen on.', default: '127.0.0.1' },
   data: {
@@ -105,7 +103,6 @@ const SERVER_OPTIONS = {
     help: 'Failure that a change in the data folder survives: the end of the process (rename), or also a power cut (fsync).',
     default: 'rename',
   },
-  skipDamaged: optIn('Leave out a damaged account of the data folder, with a warning, instead of refusing to start.'),
   store: {
     kind: store,
     help: 'Redis or Valkey that any number of servers share, such as redis://127.0.0.1:6379.',
@@ -119,9 +116,8 @@ const SERVER_OPTIONS = {
   fixture: {
     kind: fixture,
     placeholder: 'NAME|FILE',
-    help: `Content of a new account: ${FIXTURE_NAMES.join(', ')}, the path of a fixture file, or a fixture.`,
+    help: `Content of a new account: ${FIXTURE_NAMES.join(', ')}, or a fixture file.`,
     default: 'demo',
-    flagHelp: `Content of a new account: ${FIXTURE_NAMES.join(', ')}, or a fixture file.`,
   },
   seed: {
     kind: wholeNumber(0, LIMITS.seed),
@@ -167,11 +163,6 @@ const SERVER_OPTIONS = {
     help: 'Maximum number of accounts. To make room, the sandbox is deleted that was idle for longest.',
     default: 10_000,
   },
-  maxConnections: {
-    kind: wholeNumber(1, 1_000_000),
-    help: 'Maximum number of connections. A further one is closed at once.',
-    default: 10_000,
-  },
   journal: {
     kind: wholeNumber(0, 1_000_000),
     help: 'Number of requests of each account in the journal; 0 for none.',
@@ -180,47 +171,39 @@ const SERVER_OPTIONS = {
   sandboxKeys: {
     kind: toggle,
     help: 'Open a new account for each key that begins with sandbox_, on its first use.',
-    defaultText: 'only on a loopback address',
-    hasOpposite: true,
+    defaultText: 'only on a loopback address; --no-sandbox-keys opens none',
   },
   prefer: {
     kind: toggle,
-    help: 'Obey the request header Prefer, such as code=rate_limited, delay=500.',
+    help: 'Ignore the request header Prefer, such as code=rate_limited, delay=500.',
     default: true,
-    flagHelp: 'Ignore the request header Prefer.',
   },
   simulator: {
     kind: toggle,
-    help: 'Let domains under understudy.test behave as their names say.',
+    help: 'Treat domains under understudy.test like any other domain.',
     default: true,
-    flagHelp: 'Treat domains under understudy.test like any other domain.',
   },
   admin: {
     kind: toggle,
-    help: 'Serve the control plane.',
+    help: 'Do not serve the control plane.',
     default: true,
-    flagHelp: 'Do not serve the control plane.',
   },
   cors: {
     kind: origins,
-    help: 'Origins whose pages may use the service from a browser; * stands for any. The control plane stays closed to them.',
     default: [],
-    flagHelp:
-      'Origin whose pages may use the service from a browser; without an origin, any. The control plane stays closed to them.',
+    help: 'Origin whose pages may use the service from a browser; without an origin, any. The control plane stays closed to them.',
   },
   enforceQuotas: {
     kind: toggle,
     flag: 'no-quotas',
-    help: 'Refuse a request that is over its quota.',
+    help: 'Count requests, but refuse none that is over its quota.',
     default: true,
-    flagHelp: 'Count requests, but refuse none that is over its quota.',
   },
   overlays: {
     kind: fileNames,
     flag: 'overlay',
-    help: 'Paths of OpenAPI Overlays, which change assumptions. The command assumptions lists all assumptions.',
     default: [],
-    flagHelp: 'OpenAPI Overlay that changes an assumption; the command assumptions lists all assumptions.',
+    help: 'OpenAPI Overlay that changes an assumption; the command assumptions lists all assumptions.',
   },
   responseValidation: {
     kind: oneOf(['error', 'warn', 'off']),
@@ -232,34 +215,16 @@ const SERVER_OPTIONS = {
 /** The options of `startUnderstudy`. */
 export const LIBRARY_OPTIONS = {
   ...SERVER_OPTIONS,
-  listen: {
-    kind: toggle,
-    help: 'Listen on a port. Without one, the service is reached by its method fetch.',
-    default: true,
-  },
-  log: {
-    kind: objectWith<Log>('Log', { info: true, warn: true, error: true }),
-    help: 'Logger of requests and problems; those of pino fit.',
-    default: SILENT,
-    defaultText: 'nothing is logged',
-  },
-  clock: {
-    kind: clock,
-    help: 'Clock that the clocks of all accounts follow, in milliseconds since the Unix epoch.',
-    default: systemClock,
-    defaultText: "the machine's clock",
-  },
-  signal: {
-    kind: signal,
-    help: 'Signal that stops the server when it is aborted. A start that is under way then rejects with its reason.',
-  },
-} as const satisfies Options & {
-  readonly [Name in keyof ServerOptions]-?: Option<NonNullable<ServerOptions[Name]>>
-}
+  listen: { kind: toggle, default: true },
+  log: { kind: log, default: SILENT },
+  clock: { kind: clock, default: systemClock },
+  signal: { kind: signal },
+} as const satisfies { readonly [Name in keyof ServerOptions]-?: ProgramOption<NonNullable<ServerOptions[Name]>> }
 
 /** The options of `serve`, and of every other command that starts a server. */
 export const COMMAND_LINE_OPTIONS = {
   ...SERVER_OPTIONS,
+  port: { ...SERVER_OPTIONS.port, default: 4010 },
   logLevel: {
     kind: oneOf(['info', 'warn', 'error', 'silent']),
     help: 'Lowest level of the log on standard error.',
@@ -299,13 +264,13 @@ export function opensSandboxes({
  */
 export function completeOptions(options: ServerOptions): CompleteOptions {
   refuseUnknownOptions(options, LIBRARY_OPTIONS)
-  const entries = Object.entries<Option<unknown>>(LIBRARY_OPTIONS).map(([name, option]) => {
+  const entries = Object.entries<ProgramOption<unknown>>(LIBRARY_OPTIONS).map(([name, option]) => {
     // Read once, and including inherited properties, so that each used value is a checked one.
     const value: unknown = options[name as keyof ServerOptions]
     const { kind } = option
     if (value !== undefined && !kind.fits(value)) {
       const shown = kind === store && typeof value === 'string' ? maskStoreUrl(value) : value
-      throw new OptionError(name as keyof ServerOptions, shown, kind.remedyFor?.(value) ?? kind.remedy)
+      throw new OptionError(name as keyof ServerOptions, shown, remedyFor(kind, value))
     }
     return [name, value ?? option.default]
   })
@@ -314,7 +279,7 @@ export function completeOptions(options: ServerOptions): CompleteOptions {
 }
 
 /** @throws OptionError for the first option that is in none of the rows; TypeError for a value that holds no options */
-export function refuseUnknownOptions(options: ServerOptions, rows: Options): void {
+export function refuseUnknownOptions(options: ServerOptions, rows: ProgramOptions): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new TypeError(`Options must be an object such as { fixture: 'empty' }, which ${show(options)} is not.`)
   }
@@ -330,10 +295,10 @@ export function refuseUnknownOptions(options: ServerOptions, rows: Options): voi
 }
 
 /** Options for the port. */
-const OF_A_PORT = ['port', 'host', 'maxConnections'] as const
+const OF_A_PORT = ['port', 'host'] as const
 
 /** Options for the storage of accounts that no other server shares. */
-const OF_ONE_SERVER = ['data', 'durability', 'skipDamaged'] as const
+const OF_ONE_SERVER = ['data', 'durability'] as const
 
 /**
  * Refuses options that contradict each other. `given` are the explicitly given ones; a default contradicts no option.
@@ -367,7 +332,7 @@ export function refuseContradictions(values: ServerOptions, given = findUnusual(
 
 /** The options whose values differ from their defaults. */
 export function findUnusual(values: ServerOptions): ReadonlySet<string> {
-  const rows = Object.entries<Option<unknown>>(LIBRARY_OPTIONS)
+  const rows = Object.entries<ProgramOption<unknown>>(LIBRARY_OPTIONS)
   return new Set(
     rows.flatMap(([name, { default: usual }]) => {
       const value = values[name as keyof ServerOptions]

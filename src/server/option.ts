@@ -4,12 +4,8 @@ import { ANY_ORIGIN } from '../service/cors.ts'
 
 /** The values that an option takes, from a program or from a person. */
 export interface OptionKind<Value> {
-  /** The TypeScript type of a value. */
-  readonly type: string
-  /** A description of right values, as the end of a refusal: `must be true or false`. */
-  readonly remedy: string
-  /** The same for one wrong value, if a more precise description is possible. */
-  remedyFor?(value: unknown): string
+  /** What right values are, as the end of a refusal: `must be true or false`. It may depend on the wrong one. */
+  readonly remedy: string | ((wrong: unknown) => string)
   /** How messages show a text that may hold a secret; `undefined`: not at all. By default, they repeat it. */
   shows?(written: string): string | undefined
   /** The name of the value in the help. The option may have a better one, and a switch needs none. */
@@ -24,39 +20,37 @@ export interface OptionKind<Value> {
   read?(text: string): unknown
 }
 
-/** One option: a row of a table. Its key is the name of the option in a program. */
-export interface Option<Value> {
+/** An option that only a program can give. Its key in a table is its name. */
+export interface ProgramOption<Value> {
   readonly kind: OptionKind<Value>
-  /** The effect of the option, in one or two short sentences. */
-  readonly help: string
   /** The default value, if there is one. */
   readonly default?: Value
+}
+
+/** An option with a flag. */
+export interface Option<Value> extends ProgramOption<Value> {
+  /** The effect of the flag, in one or two short sentences. */
+  readonly help: string
   /** What happens without the option, if the default value does not show it. */
   readonly defaultText?: string
-  /** The default on the command line, if it differs. */
-  readonly commandLineDefault?: Value
   /** The name on the command line, if it is neither the name in kebab-case nor `no-` and that name. */
   readonly flag?: string
-  /** Whether a switch without a default has a second flag, `no-` and the first, which turns it off. */
-  readonly hasOpposite?: true
-  /** The effect of the flag, if `help` is wrong for it, for example because the flag turns a switch off. */
-  readonly flagHelp?: string
   readonly placeholder?: string
 }
 
 /** A table of options, in the order of the help. Tables are joined by spreading them. */
 export type Options = Readonly<Record<string, Option<unknown>>>
+export type ProgramOptions = Readonly<Record<string, ProgramOption<unknown>>>
 
-type ValueOf<Row extends Option<unknown>> = Row['kind'] extends OptionKind<infer Value> ? Value : never
-type Defaulted = { readonly default: unknown } | { readonly commandLineDefault: unknown }
+type ValueOf<Row extends ProgramOption<unknown>> = Row['kind'] extends OptionKind<infer Value> ? Value : never
+type Defaulted = { readonly default: unknown }
 /** The values of the options of a table, once defaults are applied. */
-export type Values<Table extends Options> = {
+export type Values<Table extends ProgramOptions> = {
   -readonly [Name in keyof Table]: ValueOf<Table[Name]> | (Table[Name] extends Defaulted ? never : undefined)
 }
 
 export function wholeNumber(lowest: number, highest: number): OptionKind<number> {
   return {
-    type: 'number',
     remedy: `must be a whole number from ${lowest} to ${highest}`,
     placeholder: 'N',
     fits: (value): value is number => isWholeNumber(value, lowest, highest),
@@ -70,7 +64,6 @@ function isWholeNumber(value: unknown, lowest: number, highest: number): boolean
 
 export function oneOf<const Choice extends string>(choices: readonly Choice[]): OptionKind<Choice> {
   return {
-    type: choices.map((choice) => `'${choice}'`).join(' | '),
     remedy: `must be one of ${choices.join(', ')}`,
     placeholder: choices.join('|'),
     fits: (value): value is Choice => choices.some((choice) => choice === value),
@@ -81,7 +74,6 @@ export function oneOf<const Choice extends string>(choices: readonly Choice[]): 
 /** One or several of the choices; a person separates them by commas. */
 export function someOf<const Choice extends string>(choices: readonly Choice[]): OptionKind<readonly Choice[]> {
   return {
-    type: `readonly (${choices.map((choice) => `'${choice}'`).join(' | ')})[]`,
     remedy: `must be one or several of ${choices.join(', ')}, separated by commas`,
     placeholder: choices.join(','),
     fits: (value): value is readonly Choice[] =>
@@ -90,9 +82,8 @@ export function someOf<const Choice extends string>(choices: readonly Choice[]):
   }
 }
 
-/** The command line takes no value. The environment takes `true`, `1`, `false`, `0` or an empty text. */
+/** A switch. The environment takes `true`, `1`, `false`, `0` or an empty text. */
 export const toggle: OptionKind<boolean> = {
-  type: 'boolean',
   remedy: 'must be true or false',
   fits: (value): value is boolean => typeof value === 'boolean',
   read: (written) => SWITCHED.get(written),
@@ -114,13 +105,13 @@ const SWITCHED = new Map([
 /** A text that fits. `remedy` describes right texts. */
 export function textThat(fits: (text: string) => boolean, remedy: string, placeholder: string): OptionKind<string> {
   const isText = (value: unknown): value is string => typeof value === 'string' && fits(value)
-  return { type: 'string', remedy, placeholder, fits: isText, read: asWritten }
+  return { remedy, placeholder, fits: isText, read: asWritten }
 }
 
 /** A list of values that fit; a person repeats the option. */
 function listOf(fits: (value: unknown) => boolean, remedy: string, placeholder: string): OptionKind<readonly string[]> {
   const isList = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every(fits)
-  return { type: 'readonly string[]', remedy, placeholder, repeatable: true, fits: isList, read: asWritten }
+  return { remedy, placeholder, repeatable: true, fits: isList, read: asWritten }
 }
 
 export const text = textThat((written) => written !== '', 'must be a text that is not empty', 'TEXT')
@@ -185,58 +176,44 @@ export function readDuration(written: string): number {
   return Number(amount) * (SECONDS[unit] ?? 1) * 1000
 }
 
-/**
- * An object of the caller on which the program calls these methods. Give `Interface` explicitly: the compiler then
- * refuses an incomplete list of its methods.
- */
-export function objectWith<Interface>(
-  type: string,
-  methods: { readonly [Name in keyof Interface]: true },
-): OptionKind<Interface> {
-  const names = Object.keys(methods)
-  return {
-    type,
-    remedy: `must be an object with the methods ${names.join(', ')}`,
-    fits: (value): value is Interface => names.every((name) => typeof Object(value)[name] === 'function'),
-  }
-}
-
 function asWritten(written: string): string {
   return written
 }
 
+/** The end of a refusal of this value. */
+export function remedyFor({ remedy }: OptionKind<unknown>, wrong: unknown): string {
+  return typeof remedy === 'string' ? remedy : remedy(wrong)
+}
+
 /** The value of the `written` texts. Each text is one occurrence of the option. */
 export function readTexts<Value>(
-  option: Option<Value>,
+  { kind }: Option<Value>,
   written: readonly string[],
 ): { value: Value } | { wrong: string } {
-  const { kind } = option
   const values = written.map((each) => kind.read?.(each))
   const wrong = written.find((_, index) => !kind.fits(kind.repeatable ? [values[index]] : values[index]))
-  if (wrong !== undefined) return { wrong }
-  const value = kind.repeatable ? values : values.at(-1)
-  return { value: (turnsOff(option) ? !value : value) as Value }
+  return wrong === undefined ? { value: (kind.repeatable ? values : values.at(-1)) as Value } : { wrong }
 }
 
-/** Whether it is a switch that is on by default, so that its flag turns it off. */
-function turnsOff({ kind, default: usual }: Option<unknown>): boolean {
-  return kind === toggle && usual === true
+export function isSwitch({ kind }: Option<unknown>): boolean {
+  return kind === toggle
 }
 
-/** The name on the command line, without the dashes: `apiKey` → `api-key`, `prefer` → `no-prefer`. */
+/** The name on the command line, without the dashes: `apiKey` → `api-key`; of a switch that is on, `prefer` → `no-prefer`. */
 export function flagOf(name: string, option: Option<unknown>): string {
-  return option.flag ?? (turnsOff(option) ? `no-${kebab(name)}` : kebab(name))
+  return option.flag ?? (isSwitch(option) && option.default === true ? `no-${kebab(name)}` : kebab(name))
 }
 
-/** The name of the second flag of a switch, which turns it off, if it has one. */
-export function oppositeFlagOf(name: string, option: Option<unknown>): string | undefined {
-  return option.hasOpposite ? `no-${flagOf(name, option)}` : undefined
-}
-
-/** All names on the command line, without the dashes. */
+/** All names on the command line, without the dashes. A switch has two: one of them is `no-` and the other. */
 export function flagsOf(name: string, option: Option<unknown>): string[] {
-  const opposite = oppositeFlagOf(name, option)
-  return [flagOf(name, option), ...(opposite === undefined ? [] : [opposite])]
+  const flag = flagOf(name, option)
+  if (!isSwitch(option)) return [flag]
+  return [flag, turnsOff(flag) ? flag.slice('no-'.length) : `no-${flag}`]
+}
+
+/** Whether the flag of a switch turns it off. */
+export function turnsOff(flag: string): boolean {
+  return flag.startsWith('no-')
 }
 
 /** The beginning of all option names in the environment. */
@@ -250,32 +227,18 @@ export function variableFor(flag: string): string {
 /** The spelling on the command line: `--api-key KEY`. A switch has no placeholder. */
 export function usageOf(name: string, option: Option<unknown>): string {
   const placeholder = placeholderOf(option)
-  const flags = flagsOf(name, option).map((flag) => `--${flag}`)
-  return `${flags.join(', ')}${placeholder === undefined ? '' : ` ${placeholder}`}`
+  return `--${flagOf(name, option)}${placeholder === undefined ? '' : ` ${placeholder}`}`
 }
 
 export function placeholderOf({ kind, placeholder }: Option<unknown>): string | undefined {
   return placeholder ?? kind.placeholder
 }
 
-export function commandLineDefaultOf<Value>(option: Option<Value>): Value | undefined {
-  return option.commandLineDefault ?? option.default
-}
-
 /** The effect on the command line, including the default. */
-export function commandLineHelpOf(option: Option<unknown>): string {
-  const { kind, help, flagHelp = help } = option
-  const words = kind.repeatable ? `${flagHelp} Repeatable.` : flagHelp
-  return withDefault(words, option, kind === toggle ? undefined : commandLineDefaultOf(option))
-}
-
-/** The effect in a program, including the default. */
-export function libraryHelpOf(option: Option<unknown>): string {
-  return withDefault(option.help, option, option.default)
-}
-
-function withDefault(words: string, { defaultText }: Option<unknown>, usual: unknown): string {
-  if (defaultText !== undefined) return `${words} Default: ${defaultText}.`
-  const isNothing = usual === undefined || (Array.isArray(usual) && usual.length === 0)
+export function helpOf(option: Option<unknown>): string {
+  const words = option.kind.repeatable ? `${option.help} Repeatable.` : option.help
+  if (option.defaultText !== undefined) return `${words} Default: ${option.defaultText}.`
+  const { default: usual } = option
+  const isNothing = usual === undefined || isSwitch(option) || (Array.isArray(usual) && usual.length === 0)
   return isNothing ? words : `${words} Default: ${usual}.`
 }

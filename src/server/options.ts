@@ -1,4 +1,3 @@
-// What option-table.ts and test-options.ts say, as types: a test compares them.
 import type { Plan } from '../contract/names.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import type { Clock } from '../ground/clock.ts'
@@ -17,8 +16,6 @@ export interface ServerOptions {
    * Default: rename.
    */
   durability?: 'rename' | 'fsync' | undefined
-  /** Leave out a damaged account of the data folder, with a warning, instead of refusing to start. Default: false. */
-  skipDamaged?: boolean | undefined
   /**
    * Redis or Valkey that any number of servers share, such as redis://127.0.0.1:6379. Default: accounts are kept in
    * memory.
@@ -51,8 +48,6 @@ export interface ServerOptions {
    * Maximum number of accounts. To make room, the sandbox is deleted that was idle for longest. Default: 10000.
    */
   maxAccounts?: number | undefined
-  /** Maximum number of connections. A further one is closed at once. Default: 10000. */
-  maxConnections?: number | undefined
   /** Number of requests of each account in the journal; 0 for none. Default: 1000. */
   journal?: number | undefined
   /**

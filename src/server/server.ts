@@ -5,16 +5,15 @@ import { OPERATIONS } from '../behaviour/operations/operations.ts'
 import type { Log } from '../ground/log.ts'
 import type { AccountWithKey } from '../library/account.ts'
 import { type Library, openDirectLibrary } from '../library/library.ts'
-import { createApplication } from './application.ts'
-import { serveControl } from './control-plane.ts'
-import { openFetch } from './fetch/fetch.ts'
-import type { Fetch } from './fetch/request.ts'
-import { STOP_PATIENCE } from './http-server.ts'
+import { createApplication, serveControl } from './app.ts'
+import { openFetch } from './fetch.ts'
+import type { Fetch } from './fetch-request.ts'
+import { closeServer, createHttpServer, listen, type RequestHandler, STOP_PATIENCE } from './http-server.ts'
 import { letIn } from './inside.ts'
+import { createMalformedReply } from './malformed.ts'
 import { type CompleteOptions, completeOptions, refuseContradictions } from './option-table.ts'
 import type { ServerOptions } from './options.ts'
-import { openPort } from './port.ts'
-import { type Behaviours, type InternalOptions, openStandIn } from './stand-in.ts'
+import { type Behaviours, type InternalOptions, openStandIn, type StandIn } from './stand-in.ts'
 
 /** The host of a stand-in without a port. No server can have a name of this domain (RFC 2606). */
 const NO_PORT = 'dmarc-understudy.test'
@@ -40,8 +39,6 @@ export interface Understudy extends Library, AsyncDisposable {
   readonly instance: string
   /** Whether the `default` account existed before, so that options for new accounts did not apply. */
   readonly kept: boolean
-  /** File and reason of each damaged account that was left out; see `skipDamaged`. */
-  readonly skipped: readonly string[]
   /** The accounts with a computable key, if other machines can reach the server, named as in the log. */
   readonly exposed: readonly string[]
   /** The contract for every request and answer. */
@@ -106,27 +103,15 @@ async function composeServer(
   internal: InternalOptions,
 ): Promise<Understudy> {
   const standIn = await openStandIn(options, behaviours, internal)
-  const {
-    answer,
-    refuseMalformed,
-    opened,
-    urls,
-    control,
-    stopping,
-    contract,
-    instance,
-    kept,
-    exposed,
-    exchanges,
-    apiKey,
-    log,
-  } = standIn
+  const { answer, opened, urls, control, stopping, contract, instance, kept, exposed, exchanges, apiKey } = standIn
   try {
     const served = options.admin
       ? serveControl(standIn, options.listen ? options.host : NO_PORT, options.adminToken)
       : undefined
     const application = createApplication(standIn, served)
-    const port = options.listen ? await openPort(standIn, application, options) : undefined
+    const port = options.listen
+      ? await openPort(standIn, application.handle, options, internal.maxConnections)
+      : undefined
     const { origin } = port ?? { origin: `http://${NO_PORT}` }
     // Without a port, no browser can open a page.
     const hasPage = options.admin && port !== undefined
@@ -134,11 +119,10 @@ async function composeServer(
     Object.assign(urls, { baseUrl, adminUrl: origin + ADMIN_PATH, hasPage })
     const { fetch, close } = openFetch({
       answer,
-      refuseMalformed,
+      bodyLimit: contract.settings.bodyLimit,
       control: served,
       baseUrl,
       stopping: stopping.signal,
-      log,
     })
     let stopped: Promise<void> | undefined
     async function stop(): Promise<void> {
@@ -150,7 +134,6 @@ async function composeServer(
     return letIn(standIn, {
       ...{ baseUrl, fetch, instance, kept, exposed, contract },
       adminUrl: options.admin ? urls.adminUrl : undefined,
-      skipped: opened.skipped,
       ...openDirectLibrary(control, { baseUrl, apiKey, exchanges, contract, stopping: stopping.signal }),
       stop: stopOnce,
       [Symbol.asyncDispose]: stopOnce,
@@ -162,4 +145,29 @@ async function composeServer(
     await opened.close()
     throw error
   }
+}
+
+/** How many connections may be open. Each costs memory, and a client needs few. */
+const MOST_CONNECTIONS = 10_000
+
+/** Serves a stand-in and its control plane on a port. Rejects with the error of `listen`, such as `EADDRINUSE`. */
+async function openPort(
+  { refuseMalformed, log }: StandIn,
+  handle: RequestHandler,
+  { port, host }: CompleteOptions,
+  maxConnections = MOST_CONNECTIONS,
+): Promise<{ origin: string; close(): Promise<void> }> {
+  let isFull = false
+  const server = createHttpServer({
+    handle,
+    refuseMalformed: createMalformedReply(refuseMalformed),
+    maxConnections,
+    dropped() {
+      const full = 'The maximum number of connections is open; further ones are closed at once.'
+      if (!isFull) log.warn({ limit: maxConnections }, full)
+      isFull = true
+    },
+  })
+  const origin = await listen(server, port, host)
+  return { origin, close: () => closeServer(server) }
 }

@@ -2,23 +2,21 @@ import { SharedExchangeLog } from '../accounts/shared/shared-exchange-log.ts'
 import { DEFAULT_SEED } from '../domain/account.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
 import { systemClock } from '../ground/clock.ts'
-import { drawKey } from '../ground/secrets.ts'
+import { digestOf, drawKey } from '../ground/secrets.ts'
 import { clearTimeout, setTimeout } from '../ground/timers.ts'
 import { shareAnonymousIds } from '../service/anonymous-ids.ts'
 import { openConnection, type StoreConnection } from '../store/redis/connection.ts'
-import { Membership } from '../store/redis/membership.ts'
+import { Membership, type ServerTerms } from '../store/redis/membership.ts'
 import { RedisStore } from '../store/redis/redis-store.ts'
 import { checkServer } from '../store/redis/server-check.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { OpenedStore, OpeningContext } from './opened-store.ts'
 import type { CompleteOptions } from './option-table.ts'
-import { describeDifference, differingOptions, termsOf } from './server-terms.ts'
 import { nameStore } from './store-failure.ts'
 import { readStoreUrl } from './store-url.ts'
 
 /** After how many milliseconds a start reports that it waits for the store; multiplied by `patience`. */
 const SILENT_WAIT = 1_000
-const DIFFERING = 'Another server of the store was started with other options; give all of them the same.'
 const AWAY = 'The store is away: until it is back, requests are answered with 500.'
 const EMPTIED = 'The store was emptied or replaced: only the default account is there again.'
 const WAITING = 'The store has not answered yet; the start waits for it a little longer.'
@@ -33,7 +31,7 @@ export async function openSharedStore(
   context: OpeningContext,
 ): Promise<OpenedStore> {
   const reading = readStoreUrl(options.store)
-  if ('remedy' in reading) throw new Error('The URL of the store was not checked.')
+  if (reading === undefined) throw new Error('The URL of the store was not checked.')
   const { address, shown } = reading
   const { instance, patience, log } = context
   const waiting = setTimeout(() => log.info({ store: shown }, WAITING), SILENT_WAIT * (patience?.() ?? 1))
@@ -61,17 +59,32 @@ async function join(
   const { log } = context
   const server = await checkServer(connection)
   if (server.warning !== undefined) log.warn({ store: shown }, server.warning)
-  const terms = termsOf(options, context)
+  const terms = termsOf(context)
   const membership = new Membership(connection, { prefix, terms, drawId: drawKey })
   const present = await membership.join()
   if (present.contract !== terms.contract) {
     const difference = `was used under ${prefix} with ${describeDifference(present, terms)}`
     throw new StoreError('unusable', `${difference}; start with the same overlays, or with another --store-prefix`)
   }
-  const differing = differingOptions(terms, present)
-  if (differing.length > 0) log.warn({ options: differing }, DIFFERING)
   log.info({ store: shown, prefix, server: `${server.name} ${server.version}` }, 'The store is shared.')
   return membership
+}
+
+/** The contract of this server, for other servers with the same store. */
+function termsOf({ contract, overlays }: OpeningContext): ServerTerms {
+  return {
+    contract: digestOf(JSON.stringify(contract.document.source)),
+    // Folder names have no meaning on other machines.
+    overlays: overlays.map(({ name }) => name.replace(/^.*[/\\]/, '')),
+  }
+}
+
+/** The difference between the contracts of another server and of this one, as the part of a sentence. */
+function describeDifference(theirs: ServerTerms, ours: ServerTerms): string {
+  const [there, here] = [theirs, ours].map(({ overlays }) => overlays.join(', ') || 'none')
+  if (there !== here) return `other overlays (there: ${there}; here: ${here})`
+  const overlays = ours.overlays.length === 0 ? '' : `other contents of the overlays ${here}, or `
+  return `${overlays}another openapi.yaml, as other versions of the program have`
 }
 
 /** What a server does with a store in which it takes part. */
@@ -97,7 +110,6 @@ async function compose(
     clock: () => connection.clock.now(),
     readiness: membership,
     nextId: ids.nextId,
-    skipped: [],
     listenScarce: () => {},
     async openExchanges(parts) {
       exchanges = new SharedExchangeLog({ connection, prefix, store, log, ...parts })

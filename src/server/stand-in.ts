@@ -26,7 +26,7 @@ import { createMalformedRefusal, type MalformedRefusal } from '../service/malfor
 import { createMalformedRecorder } from '../service/recorder.ts'
 import type { Store } from '../store/store.ts'
 import { corsFor } from './allowed-origins.ts'
-import { findExposed, hasDefaultAccount, provideDefaultAccount, SEARCHED } from './default-account.ts'
+import { findExposed, hasDefaultAccount, provideDefaultAccount } from './default-account.ts'
 import type { OpenedStore, OpeningContext } from './opened-store.ts'
 import { OptionError } from './option-error.ts'
 import { type CompleteOptions, checkPlan } from './option-table.ts'
@@ -46,6 +46,8 @@ export interface InternalOptions {
   hurries?: boolean | undefined
   /** The factor for the time limit of a step of a shared store. */
   patience?: (() => number) | undefined
+  /** How many connections may be open, in place of the usual number. */
+  maxConnections?: number | undefined
   /** A store in this process that replaces the one that the options name. */
   store?: Store | undefined
   /** Limits of the journal that replace the usual ones. */
@@ -201,10 +203,10 @@ async function openAccounts(
   return { journal, exchanges, worlds }
 }
 
-/** Provides the account `default`, and logs the problems of other accounts. */
+/** Provides the account `default`, and logs which keys anybody can compute. */
 async function provideAccounts(
   options: CompleteOptions,
-  { store, watch, skipped }: OpenedStore,
+  { store, watch }: OpenedStore,
   worlds: Worlds,
   log: Log,
 ): Promise<Pick<StandIn, 'apiKey' | 'kept' | 'exposed'>> {
@@ -214,10 +216,8 @@ async function provideAccounts(
   const apiKey = await provideDefaultAccount(store, worlds, options.apiKey)
   // A random key that was shown is used again. A derived key is the same anyway.
   watch(() => provideDefaultAccount(store, worlds, options.apiKey ?? (isLocal ? undefined : apiKey)))
-  const exposed = isLocal ? [] : await findExposed(store, SEARCHED)
+  const exposed = isLocal ? [] : await findExposed(store)
   if (exposed.length > 0) log.warn({ accounts: exposed.slice(0, 10), count: exposed.length }, EXPOSED)
-  // Logged after the `default` account exists, so that a failing start gives only one message.
-  for (const reason of skipped) log.warn({ reason }, 'A damaged account is left out.')
   return { apiKey, kept, exposed }
 }
 

@@ -1,5 +1,4 @@
 import { LocalExchangeLog } from '../accounts/exchange-log.ts'
-import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
 import type { Contract } from '../contract/contract.ts'
 import { DEFAULT_SEED } from '../domain/account.ts'
 import { countAnonymousIds } from '../service/anonymous-ids.ts'
@@ -29,25 +28,17 @@ async function openFolder(
   options: CompleteOptions & { data: string },
   { contract, log }: OpeningContext,
 ): Promise<OpenedStore> {
-  const { data, durability, skipDamaged, clock } = options
-  const [{ fileName, openFolderStore }, { createKeptCheck }] = await Promise.all([
+  const { data, durability, clock } = options
+  const [{ openFolderStore }, { createKeptCheck }] = await Promise.all([
     import('../store/folder/folder-store.ts'),
     import('./kept-accounts.ts'),
   ])
-  const skipped: string[] = []
-  // No server starts without the account `default`, so this account cannot be left out.
-  const isOfDefault = (error: StoreError) => error.file === fileName(DEFAULT_ACCOUNT)
-  const skip = (error: StoreError) => {
-    if (isOfDefault(error)) throw error
-    skipped.push(error.message)
-  }
   const readiness: { kind: 'folder'; state: StoreState } = { kind: 'folder', state: ALWAYS_READY.state }
   const opening = openFolderStore(data, contract.settings, {
     clock,
     warn: (message) => log.warn({}, message),
     validate: createKeptCheck(contract, clock),
     durability,
-    skipDamaged: skipDamaged ? skip : undefined,
     writeFailures: {
       began: (err) => {
         // Reads still work, so clients need not use another server.
@@ -63,12 +54,9 @@ async function openFolder(
   })
   const store = await opening.catch((error: unknown) => {
     if (!(error instanceof StoreError) || error.problem !== 'damaged') throw error
-    // A file whose name begins with a dot is that of the folder.
-    const isNeeded = isOfDefault(error) || error.file?.startsWith('.') === true
-    const remedy = isNeeded ? 'move it away' : 'leave the account out with --skip-damaged (skipDamaged)'
-    throw new StoreError('damaged', `${error.message}; correct the file, or ${remedy}`, { cause: error })
+    throw new StoreError('damaged', `${error.message}; correct the file, or move it away`, { cause: error })
   })
-  return { ...ofOneServer(readiness, store, options, contract), skipped }
+  return ofOneServer(readiness, store, options, contract)
 }
 
 /** A store that no other server uses. */
@@ -83,7 +71,6 @@ function ofOneServer(
     clock,
     readiness,
     nextId: countAnonymousIds(seed, requestIds),
-    skipped: [],
     listenScarce: (listener) => store.listenScarce?.(listener),
     openExchanges: async (parts) => new LocalExchangeLog(parts),
     watch: () => {},

@@ -1,18 +1,14 @@
-import { type Option, type Options, toggle } from './option.ts'
+import { type ProgramOption, remedyFor, toggle } from './option.ts'
 import { OptionError } from './option-error.ts'
 import { LIBRARY_OPTIONS, refuseUnknownOptions } from './option-table.ts'
 import type { ServerOptions, TestOptions } from './options.ts'
 import { refuseTrialOptions } from './test-service.ts'
 
-/** The options of the tests of vitest and node:test, beside the stand-in's. `options.ts` is generated from it. */
-export const TEST_OPTIONS = {
-  failOnViolation: {
-    kind: toggle,
-    help: 'A test fails if it violates the contract: if it sends a request that is refused whatever the account holds.',
-    default: false,
-  },
-} as const satisfies Options & {
-  readonly [Name in Exclude<keyof TestOptions, keyof ServerOptions>]-?: Option<NonNullable<TestOptions[Name]>>
+/** The options of the tests of vitest and node:test, beside the stand-in's. */
+const TEST_OPTIONS = {
+  failOnViolation: { kind: toggle, default: false },
+} as const satisfies {
+  readonly [Name in Exclude<keyof TestOptions, keyof ServerOptions>]-?: ProgramOption<NonNullable<TestOptions[Name]>>
 }
 
 /**
@@ -25,7 +21,7 @@ export function divideTestOptions(options: TestOptions): { server: ServerOptions
   const { failOnViolation = TEST_OPTIONS.failOnViolation.default, ...server } = options
   const { kind } = TEST_OPTIONS.failOnViolation
   if (!kind.fits(failOnViolation)) {
-    throw new OptionError('failOnViolation' as keyof ServerOptions, failOnViolation, kind.remedy)
+    throw new OptionError('failOnViolation' as keyof ServerOptions, failOnViolation, remedyFor(kind, failOnViolation))
   }
   refuseTrialOptions(server)
   return { server: { ...server, fixture: server.fixture ?? 'empty' }, failOnViolation }

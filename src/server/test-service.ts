@@ -1,6 +1,6 @@
 import { givenFields } from '../domain/given-fields.ts'
 import { ControlError } from '../library/control-error.ts'
-import { fetchFrom } from './fetch/remote-fetch.ts'
+import { fetchFrom } from './fetch.ts'
 import { flagOf, type Option } from './option.ts'
 import { OptionError } from './option-error.ts'
 import { COMMAND_LINE_OPTIONS, completeOptions, findUnusual } from './option-table.ts'
@@ -32,8 +32,7 @@ const MEANINGS = {
   // They concern the process of the tests.
   ...{ adminToken: 'process', signal: 'process', listen: 'process' },
   // No answer depends on them.
-  ...{ log: 'unused', durability: 'unused', skipDamaged: 'unused', maxConnections: 'unused' },
-  ...{ maxAccounts: 'unused', journal: 'unused' },
+  ...{ log: 'unused', durability: 'unused', maxAccounts: 'unused', journal: 'unused' },
 } as const satisfies { readonly [Name in keyof ServerOptions]?: 'account' | 'process' | 'unused' }
 
 /**
@@ -109,7 +108,7 @@ export async function openTestService(options: ServerOptions, nameFile: () => st
   const understudy = {
     ...{ ...library, baseUrl, adminUrl, instance, stop, [Symbol.asyncDispose]: stop },
     fetch,
-    ...{ kept: false, skipped: [], exposed: [] },
+    ...{ kept: false, exposed: [] },
   }
   const other = (what: string) => {
     throw new ControlError('unavailable', `${what} is not known here, because ${usesTrial(server)}.`, [])

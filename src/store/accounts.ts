@@ -13,8 +13,6 @@ import { StoreError } from './store-error.ts'
 export interface AccountsDriver {
   /** The place of a new account. */
   open(accountId: string): AccountDatabase
-  /** Whether no account can get this id, although no account has it now. */
-  isBlocked?(accountId: string): boolean
   /** The number of the next generated id. Default: they count from 1. */
   nextNumber?(): Promise<number>
   /** Deletes an account for good. */
@@ -106,7 +104,7 @@ export class Accounts implements Store {
   async newId(): Promise<string> {
     for (;;) {
       const id = `account-${(await this.#driver.nextNumber?.()) ?? ++this.#newIds}`
-      if (!this.#isTaken(id) && this.#driver.isBlocked?.(id) !== true) return id
+      if (!this.#isTaken(id)) return id
     }
   }
 

@@ -3,8 +3,15 @@ import { pointerOf } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { CoverageReport } from '../coverage/report.ts'
 import { nameSome, plural } from '../ground/plural.ts'
-import { listFacts } from '../reports/outline.ts'
-import type { Block, Check, Fact, Finding, FindingLevel, Report, ReportRule } from '../reports/report.ts'
+import {
+  type Fact,
+  type Finding,
+  type FindingLevel,
+  listFacts,
+  type Report,
+  type ReportRule,
+  type Table,
+} from '../reports/report.ts'
 import { exitCodeOf, wordEnd } from './command.ts'
 import type { TrialResult } from './trial.ts'
 
@@ -26,7 +33,7 @@ interface ReportedRun extends Pick<Report, 'startedAt'> {
 
 /** The report of a run. */
 export function describeRun(run: ReportedRun): Report {
-  const { command, startedAt, result, minCoverage } = run
+  const { command, startedAt, result } = run
   const { end, verdict, coverage } = result
   const own = exitCodeOf(end)
   const failures = describeEnd(run)
@@ -45,17 +52,9 @@ export function describeRun(run: ReportedRun): Report {
     exitCode,
     startedAt,
     seconds: end.seconds,
-    command,
     facts: describeFacts(run),
     findings,
-    checks: [
-      check('command', 'The command succeeds', failures),
-      check('requests', 'Requests are checked against the contract', idleness),
-      ...(minCoverage === undefined ? [] : [check('coverage', `At least ${minCoverage} % are covered`, gaps)]),
-      check('politeness', 'The client is polite', impoliteness),
-      ...checkOperations(coverage, violations),
-    ],
-    sections: [{ title: 'Coverage', blocks: [coverageTable(coverage)] }],
+    table: tableOf(coverage, violations),
     json: { command, exit_code: exitCode, seconds: end.seconds, verdict, coverage },
   }
 }
@@ -103,6 +102,7 @@ function describeViolations({ result: { verdict, contract }, failOn }: ReportedR
       level,
       message,
       pointer: pointerTo(operation, contract),
+      row: operation ?? undefined,
       request: {
         method,
         path,
@@ -221,26 +221,16 @@ function isCalled({ responses }: ReportedCoverage): boolean {
   return responses.some(({ genuine, injected }) => genuine + injected > 0)
 }
 
-/** A check for each operation: correct, violated, or never called. */
-function checkOperations({ operations }: CoverageReport, violations: readonly Finding[]): Check[] {
-  return operations.map((each) => {
-    const { operation } = each
-    const own = violations.filter(({ request }) => request?.operation === operation)
-    const checked = { ...check(`operation/${operation}`, operation, own), group: 'operations' }
-    return isCalled(each) ? checked : { ...checked, outcome: 'skipped', message: 'It was never called.' }
-  })
-}
-
-function check(id: string, name: string, findings: readonly Finding[]): Check {
-  const outcome = findings.some(({ level }) => level === 'error') ? 'failed' : 'passed'
-  return { id, name, outcome, findings }
-}
-
-function coverageTable({ operations }: CoverageReport): Block {
-  const rows = operations.map(({ operation, method, path, responses }) => {
+/** A row for each operation: correct, violated, or never called. */
+function tableOf({ operations }: CoverageReport, violations: readonly Finding[]): Table {
+  const rows = operations.map((each) => {
+    const { operation, method, path, responses } = each
     const seen = responses.filter(({ genuine }) => genuine > 0)
     const names = seen.map(({ status, code }) => [status, code].filter(Boolean).join(' '))
-    return [operation, `${method} ${path}`, `${seen.length} of ${responses.length}`, names.join(', ')]
+    const isBroken = violations.some(({ level, row }) => level === 'error' && row === operation)
+    const outcome = isBroken ? 'failed' : isCalled(each) ? 'passed' : 'skipped'
+    const cells = [operation, `${method} ${path}`, `${seen.length} of ${responses.length}`, names.join(', ')]
+    return { outcome, cells } as const
   })
-  return { kind: 'table', columns: ['Operation', 'Request', 'Responses', 'Seen'], rows }
+  return { title: 'Coverage', columns: ['Operation', 'Request', 'Responses', 'Seen'], rows }
 }

@@ -1,5 +1,5 @@
 import type { Choices } from '../contract/choices.ts'
-import type { Block, Check, CommandTimes, Finding, Report, ReportOutcome, ReportRule } from '../reports/report.ts'
+import type { CommandTimes, Fact, Finding, Report, ReportRule, Row, Table } from '../reports/report.ts'
 import { type Assessment, CHECK_OUTCOMES, type CheckOutcome, type VerifyCheck } from './checks.ts'
 import { isAsBefore, NOTHING_REMOVED } from './cleanup.ts'
 import type { VerifyResult } from './run.ts'
@@ -51,7 +51,6 @@ export function describeVerify(options: VerifyReportOptions): Report {
   const passed = verdict === 'passed'
   const isInconclusive = verdict === 'inconclusive'
   const failed = checks.filter(({ outcome }) => outcome === 'fail')
-  const findings = new Map(failed.map((check) => [check, findingOf(check, options)]))
   const account = checks.find(({ id }) => id === 'restoration')?.message ?? ''
   return {
     ...{ tool: 'verify', title: target, summary: summarise(options), passed, isInconclusive, startedAt, seconds },
@@ -60,10 +59,14 @@ export function describeVerify(options: VerifyReportOptions): Report {
       { name: 'Requests', value: `${result.requests}, in ${inWords(seconds)}` },
       { name: 'Reached', value: `${reached} % of the checks${minReached > 0 ? ` (at least ${minReached} %)` : ''}` },
       { name: 'Account', value: account },
+      ...result.quotas.map(describeQuota),
     ],
-    findings: [...findings.values(), ...describeTroubles(options), ...describeEnd(options)],
-    checks: checks.map((check) => checkOf(check, findings.get(check))),
-    sections: [{ title: 'Quotas', blocks: [tableOf(result.quotas)] }],
+    findings: [
+      ...failed.map((check) => findingOf(check, options)),
+      ...describeTroubles(options),
+      ...describeEnd(options),
+    ],
+    table: tableOf(checks),
     json: jsonOf(target, verdict, { ...result, checks, assumptions }),
   }
 }
@@ -78,8 +81,8 @@ export function describeRefusal(
   const finding: Finding = { rule: NO_TARGET, level: 'error', message: reason }
   const cleanup = { restored: true, ...NOTHING_REMOVED }
   return {
-    ...{ tool: 'verify', title: target, summary: reason, passed: false, facts: [], sections: [], ...times },
-    ...{ findings: [finding], checks: [checkOf(check, finding)] },
+    ...{ tool: 'verify', title: target, summary: reason, passed: false, facts: [], ...times },
+    findings: [finding],
     json: jsonOf(target, 'failed', { checks: [check], assumptions: [], quotas: [], cleanup }),
   }
 }
@@ -103,11 +106,11 @@ function jsonOf(target: string, verdict: Assessment['verdict'], results: Results
   }
 }
 
-function tableOf(quotas: VerifyResult['quotas']): Block {
-  const rows = quotas.map(({ path, limit, total, remaining = 'not known' }) => {
-    return [path, `${limit}`, `${total}`, `${remaining}`]
-  })
-  return { kind: 'table', columns: ['path', 'limit', 'sent', 'left for all clients'], rows }
+function describeQuota({ path, limit, total, remaining }: VerifyResult['quotas'][number]): Fact {
+  return {
+    name: `Quota of ${path}`,
+    value: `${total} of ${limit} sent, ${remaining ?? 'an unknown number'} left for all clients`,
+  }
 }
 
 function countOutcomes(checks: readonly VerifyCheck[]): Record<CheckOutcome, number> {
@@ -174,7 +177,7 @@ function describeEnd({ result: { ended, probes } }: VerifyReportOptions): Findin
   })
 }
 
-const OUTCOME_OF: Readonly<Record<CheckOutcome, ReportOutcome>> = {
+const OUTCOME_OF: Readonly<Record<CheckOutcome, NonNullable<Row['outcome']>>> = {
   pass: 'passed',
   fail: 'failed',
   'not reached': 'skipped',
@@ -182,16 +185,10 @@ const OUTCOME_OF: Readonly<Record<CheckOutcome, ReportOutcome>> = {
   baselined: 'skipped',
 }
 
-function checkOf(check: VerifyCheck, finding: Finding | undefined): Check {
-  const { id, outcome, message, expected, received } = check
-  const [group = '', ...rest] = id.split('/')
-  const said = message ?? (id.startsWith('assumption/') ? received : expected)
-  return {
-    id,
-    group,
-    name: rest.length === 0 ? group : rest.join('/'),
-    outcome: OUTCOME_OF[outcome],
-    ...(said !== undefined && { message: outcome === 'pass' || outcome === 'fail' ? said : `${outcome}: ${said}` }),
-    ...(finding !== undefined && { findings: [finding] }),
-  }
+function tableOf(checks: readonly VerifyCheck[]): Table {
+  const rows = checks.map(({ id, outcome, message, expected, received }) => {
+    const said = message ?? (id.startsWith('assumption/') ? received : expected) ?? ''
+    return { outcome: OUTCOME_OF[outcome], cells: [id, outcome, said] }
+  })
+  return { title: 'Checks', columns: ['Check', 'Outcome', 'Why'], rows }
 }

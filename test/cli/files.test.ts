@@ -147,20 +147,6 @@ describe('a data folder', () => {
     },
   )
 
-  it('with --skip-damaged starts without a damaged account, and says which and why in one line', async ({
-    serve,
-    folder,
-  }) => {
-    const path = join(folder, 'account-broken.json')
-    writeFileSync(path, '{"format":')
-    const service = await serve(['--data', folder, '--skip-damaged', '--log-level', 'error'])
-    expect((await service.request('/domains')).status).toBe(200)
-    service.stop()
-    const { stderr } = await service.ended
-    expect(stderr).toBe(`--skip-damaged true: leaves out ${path}: is not JSON; it was cut off or changed by hand\n`)
-    expect(readFileSync(path, 'utf8')).toBe('{"format":')
-  })
-
   it('that is gone at the stop makes the program end with exit code 3 and one line', async ({ serve, folder }) => {
     const accounts = join(folder, 'accounts')
     const service = await serve(['--data', accounts, '--log-level', 'silent'])

@@ -5,12 +5,13 @@ import { describeOptions, readOptions } from '../../src/cli/options.ts'
 import { withServerOptions } from '../../src/cli/start.ts'
 import { SILENT } from '../../src/ground/log.ts'
 import {
-  commandLineDefaultOf,
-  commandLineHelpOf,
   flagOf,
+  helpOf,
+  isSwitch,
   type Option,
   placeholderOf,
   readTexts,
+  remedyFor,
   usageOf,
   variableFor,
 } from '../../src/server/option.ts'
@@ -23,22 +24,23 @@ const commands = await Promise.all(
 )
 
 const SAMPLES = [
-  ...['7', '8', 'true', 'false', '2026-01-15T09:00:00Z', '64MiB', 'http://one.example', 'redis://one.example'],
+  ...['7', '8', '2026-01-15T09:00:00Z', '64MiB', 'http://one.example', 'redis://one.example'],
   ...['one', 'other', 'API_URL={baseUrl}', 'json=report.json'],
 ]
 /** Texts that give the option a value other than its default. */
 function samplesOf(option: Option<unknown>): string[] {
-  const choices = [...option.kind.type.matchAll(/'([^']+)'/g)].map(([, choice = '']) => choice)
+  if (isSwitch(option)) return ['true']
+  const choices = placeholderOf(option)?.split(/[|,]/) ?? []
   return [...SAMPLES, ...choices].filter((sample) => {
     const result = readTexts(option, [sample])
-    return 'value' in result && result.value !== commandLineDefaultOf(option)
+    return 'value' in result && result.value !== option.default
   })
 }
 
 describe('every option', () => {
   it.each(commands)('of $name is in its help once', ({ options }) => {
     const described = [...describeOptions(options).matchAll(/^ {2}(--.+?)(?: {2,}|\n {2,})(\S.*)$/gm)]
-    const expected = Object.entries(options).map(([key, option]) => [usageOf(key, option), commandLineHelpOf(option)])
+    const expected = Object.entries(options).map(([key, option]) => [usageOf(key, option), helpOf(option)])
     expect(described.map(([, ...parts]) => parts)).toEqual(expected)
   })
 
@@ -58,7 +60,7 @@ describe('every option', () => {
       // A secret is not repeated.
       const named = option.kind.shows === undefined ? wrong : option.kind.shows(wrong)
       const shown = named === undefined ? '' : ` ${named || '""'}`
-      const refusal = (source: string) => new UsageError(`${source}${shown}: ${option.kind.remedy}`)
+      const refusal = (source: string) => new UsageError(`${source}${shown}: ${remedyFor(option.kind, wrong)}`)
       expect(() => read([`${flag}=${wrong}`])).toThrow(refusal(flag))
       expect(() => read([], { [variable]: wrong })).toThrow(refusal(variable))
     }

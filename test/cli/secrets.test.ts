@@ -7,9 +7,9 @@ import { makeDiscreet } from '../../src/cli/discreet-terminal.ts'
 import { findGiven } from '../../src/cli/given-secrets.ts'
 import type { Terminal } from '../../src/cli/terminal.ts'
 import { SILENT } from '../../src/ground/log.ts'
-import { FORMAT_NAMES } from '../../src/reports/formats.ts'
+import { FORMAT_NAMES } from '../../src/reports/targets.ts'
 import { flagOf, type Options, secret } from '../../src/server/option.ts'
-import { LIBRARY_OPTIONS } from '../../src/server/option-table.ts'
+import { COMMAND_LINE_OPTIONS } from '../../src/server/option-table.ts'
 import { listenOn } from '../support/listening.ts'
 import { it } from '../support/program.ts'
 import { startInProcess } from '../support/program-in-process.ts'
@@ -243,7 +243,7 @@ const ROWS: Readonly<Record<string, Row | ((outputs: string, inputs: string) => 
   },
   'mcp with an address where nothing is': {
     args: ['mcp', '--attach', 'http://127.0.0.1:1/__admin', '--admin-token', TOKEN],
-    tells: /does not answer/,
+    tells: /No server answers/,
   },
 }
 
@@ -354,7 +354,7 @@ describe('A secret', () => {
   })
 
   it('has an option whose name says so', () => {
-    const rows = Object.entries<Options[string]>(LIBRARY_OPTIONS).filter(([, { kind }]) => kind === secret)
+    const rows = Object.entries<Options[string]>(COMMAND_LINE_OPTIONS).filter(([, { kind }]) => kind === secret)
     expect(rows.length).toBeGreaterThan(1)
     for (const [name, option] of rows)
       expect(findGiven(['serve', `--${flagOf(name, option)}`, 'abc'], {}), name).toMatchObject([{ value: 'abc' }])

@@ -22,11 +22,11 @@ describe('the screen of standard error', () => {
   afterEach(() => void vi.unstubAllEnvs())
 
   it.each<[what: string, variable: [string, string], stream: NodeJS.WriteStream, screen: object]>([
-    ['a file', ['FORCE_COLOR', '1'], { isTTY: false } as NodeJS.WriteStream, { size: undefined, colours: false }],
-    ['a terminal', ['A', 'b'], terminal(SIZE), { size: SIZE, colours: true }],
-    ['a terminal', ['NO_COLOR', '1'], terminal(SIZE), { size: SIZE, colours: false }],
-    ['a terminal', ['TERM', 'dumb'], terminal(SIZE), { size: SIZE, colours: false }],
-    ['a terminal of no size', ['A', 'b'], terminal({ columns: 0, rows: 0 }), { size: { columns: 80, rows: 24 } }],
+    ['a file', ['FORCE_COLOR', '1'], { isTTY: false } as NodeJS.WriteStream, { columns: undefined, colours: false }],
+    ['a terminal', ['A', 'b'], terminal(SIZE), { columns: 120, colours: true }],
+    ['a terminal', ['NO_COLOR', '1'], terminal(SIZE), { columns: 120, colours: false }],
+    ['a terminal', ['TERM', 'dumb'], terminal(SIZE), { columns: 120, colours: false }],
+    ['a terminal of no size', ['A', 'b'], terminal({ columns: 0, rows: 0 }), { columns: 80 }],
   ])('of %s with %j', (_, [name, value], stream, screen) => {
     vi.stubEnv(name, value)
     expect(openScreen(stream)).toMatchObject(screen)
@@ -38,7 +38,7 @@ describe('progress', () => {
   function openProgress(columns?: number) {
     replaceTime()
     const written: string[] = []
-    const screen = { size: columns === undefined ? undefined : { columns, rows: 24 }, colours: false }
+    const screen = { columns, colours: false }
     const writeError = (text: string) => void written.push(text)
     const printError = (line: string) => void written.push(`${line}\n`)
     let now = 0

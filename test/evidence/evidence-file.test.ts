@@ -27,7 +27,6 @@ const FINDING: Conclusion['findings'][number] = {
   path: '/domains?verbose=1',
   status: 200,
   pointer: '/components/schemas/Domains',
-  line: 12,
   message: 'The value at /data/domains is null but must be of type array.',
 }
 

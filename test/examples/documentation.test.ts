@@ -1,8 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
-import { readLines } from '../../src/contract/lines.ts'
-import { pointTo } from '../../src/ground/json.ts'
 import { blocksOf, readDocuments } from '../support/documents.ts'
 import { it } from '../support/program.ts'
 
@@ -12,14 +10,6 @@ const textOf = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
 /** The languages of fenced blocks: those of the documents that are run here, and those of others. */
 const LANGUAGES = new Set(['sh', 'ts', 'json', 'text', 'yaml', 'python', 'go', 'java', 'jsonc', 'txt', 'ini'])
-
-/** A finding as a command prints it: its rule, and below it the request and the line of openapi.yaml. */
-const FINDING = /^(?:error|warning) {2}.+? {2}(\S+)(?: {2}\(.*\))?\n {2}(\w+) (\S+).* {2}openapi\.yaml:(\d+)/gm
-/** Where findings of these rules are in openapi.yaml; those of others are at their operation. */
-const PLACES: Readonly<Record<string, string>> = {
-  'key-required': '/components/securitySchemes/apiKey/x-rule/key-required',
-  'contract-violation/request': '/components/schemas/DomainsToAdd/additionalProperties',
-}
 
 /** The anchors that GitHub gives to the headings of a page. */
 function anchorsOf(text: string): Set<string> {
@@ -37,18 +27,6 @@ function anchorsOf(text: string): Set<string> {
 }
 
 describe('the documentation', () => {
-  it('names lines of openapi.yaml where they are', async () => {
-    const lineOf = await readLines()
-    for (const { path } of documents) {
-      const findings = [...textOf(path).matchAll(FINDING)]
-      expect(findings, path).toHaveLength([...textOf(path).matchAll(/openapi\.yaml:\d/g)].length)
-      for (const [, rule = '', method = '', target = '', line] of findings) {
-        const operation = pointTo(pointTo('/paths', target.replace('/api/v1', '')), method.toLowerCase())
-        expect({ path, rule, line: Number(line) }).toEqual({ path, rule, line: lineOf(PLACES[rule] ?? operation) })
-      }
-    }
-  })
-
   it('fences shell commands in the one way that is run', () => {
     for (const path of ['README.md', ...documents.map((each) => each.path)]) {
       const blocks = blocksOf(textOf(path))

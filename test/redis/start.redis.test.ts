@@ -54,7 +54,6 @@ describe('a store that is not as it should be is named at the start, with what h
       `redis://app:${PASSWORD}@127.0.0.1:1/3`,
       / redis:\/\/127\.0\.0\.1:1\/3 cannot be reached: .+; is it running there\?$/,
     ],
-    ['unix:/no/redis.sock', / unix:\/no\/redis\.sock cannot be reached: .+; is it running there\?$/],
     [
       'redis://nowhere.invalid',
       / redis:\/\/nowhere\.invalid:6379\/0 cannot be reached: .+; check the name of the host$/,

@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { printable } from '../../src/ground/show.ts'
 import { code, escapeText } from '../../src/reports/markdown.ts'
-import type { Report } from '../../src/reports/report.ts'
 import { HOSTILE } from './hostile-texts.ts'
 import { reportOf } from './sample-report.ts'
 import { elementsOf, markupOf, STRUCTURES } from './structure.ts'
@@ -11,17 +10,16 @@ const ANY = fc.oneof(
   fc.string({ unit: 'binary', minLength: 1 }),
   fc.string({ unit: fc.constantFrom(...'ab12`|\\*_~<>&@#[]()!:/. \n-+='), minLength: 1 }),
 )
-const saying = (text: string): Report => ({ ...reportOf(text), json: { said: [text] } })
 
 describe.each(Object.entries(STRUCTURES))('a report as %s', (_, structureOf) => {
   it.each(HOSTILE)('is the same but for the text %j', async (text) => {
-    expect(await structureOf(saying(text))).toEqual(await structureOf(saying('harmless')))
+    expect(await structureOf(reportOf(text))).toEqual(await structureOf(reportOf('harmless')))
   })
 
   it('is the same but for the text, whatever it is', async () => {
-    const harmless = await structureOf(saying('harmless'))
+    const harmless = await structureOf(reportOf('harmless'))
     await fc.assert(
-      fc.asyncProperty(ANY, async (text) => void expect(await structureOf(saying(text))).toEqual(harmless)),
+      fc.asyncProperty(ANY, async (text) => void expect(await structureOf(reportOf(text))).toEqual(harmless)),
       { seed: 7, numRuns: 30 },
     )
   })

@@ -25,7 +25,6 @@ export const inChunks = (request: WireRequest): WireRequest => ({
   body: chunked(`${request.body}`, 5),
   headers: [...(request.headers ?? []), ['Transfer-Encoding', 'chunked']],
 })
-export const STRICT = { requests: 'refuse', responses: 'error' } as const
 /** An application that answers each request in this way, behind the middlewares. */
 export function answering(handler: Handler, ...before: RequestHandler[]): Express {
   // With no field of Express, what is given to writeHead is in no list of Node.js.

@@ -47,19 +47,15 @@ describe('A client of `fetch` that leaves', () => {
     expect(await direct.service.requests.list()).toEqual([])
   })
 
-  it('while it sends its body, is recorded without an answer', async () => {
+  it('while it sends its body, has not asked anything', async () => {
     const { direct } = await openBothDoors()
     const leaving = new AbortController()
     const { body, begun, reason } = endless()
     const asked = direct.ask(DOMAINS, { ...POST, body, signal: leaving.signal })
     await begun
-    // The first piece has come when the quota is used.
-    await expect
-      .poll(async () => (await direct.service.account.quotas.list()).some(({ limit, remaining }) => remaining < limit))
-      .toBe(true)
     leaving.abort(new Error('late'))
     expect((await asked).error?.message).toBe('late')
-    expect(await recorded(direct)).toMatchObject(nothing)
+    expect(await direct.service.requests.list()).toEqual([])
     expect(reason()).toBeDefined()
   })
 
@@ -84,7 +80,7 @@ describe('A client of `fetch` that leaves', () => {
     expect(entries[1]).toMatchObject([nothing, expect.anything()])
   })
 
-  it('gets its reason from the body of the answer, begun or not', async () => {
+  it('gets its reason from the body of the answer that it has begun', async () => {
     const { direct } = await openBothDoors()
     const { service } = direct
     await service.account.faults.add({ connection: 'drip', delay_ms: 60_000 })
@@ -94,12 +90,10 @@ describe('A client of `fetch` that leaves', () => {
       headers: service.account.headers,
       signal,
     })
-    const unread = await service.fetch(service.baseUrl, { signal })
     const reader = (body as ReadableStream<Uint8Array>).getReader()
     await reader.read()
     leaving.abort(new Error('enough'))
     await expect(reader.read()).rejects.toThrow('enough')
-    await expect(unread.text()).rejects.toThrow('enough')
   })
 
   it('may leave the body of the answer unread', async () => {

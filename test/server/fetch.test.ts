@@ -50,8 +50,6 @@ const SERVICE: readonly Row[] = [
   ['a path with odd characters', '/api/v1/d%6Fmains?x=ä&y=%zz&y'],
   ['a path with a fragment and dots', '/api/v1/x/../domains#part'],
   ['a group that does not exist', `${GROUPS}?id=3fa85f64-5717-4562-b3fc-2c963f66afa6`],
-  ['a method that nobody has', DOMAINS, () => ({ method: 'FROB' })],
-  ['a header that is too large', DOMAINS, () => ({ headers: { large: 'x'.repeat(20_000) } })],
   ['a method in lower case', DOMAINS, () => send('post', adding('lower.example'))],
   ['HEAD', DOMAINS, () => ({ method: 'HEAD' })],
   ['OPTIONS', DOMAINS, () => ({ method: 'OPTIONS' })],
@@ -75,13 +73,7 @@ const SERVICE: readonly Row[] = [
   ['an empty stream', DOMAINS, () => send('POST', inPieces())],
   ['no body', DOMAINS, () => send('POST')],
   ['a stream', DOMAINS, () => send('POST', inPieces('{"domains":', '["stream', '.example"]}'))],
-  [
-    'a stream that is refused unread',
-    DOMAINS,
-    () => ({ ...send('POST', inPieces('{', '}')), headers: { authorization: 'x' } }),
-  ],
   ['a text that is too long', DOMAINS, () => send('POST', adding('a.example').padEnd(LONGEST + 1))],
-  ['a stream that is too long', DOMAINS, () => send('POST', inPieces(...Array(5).fill(new Uint8Array(LONGEST / 4))))],
 ]
 
 const CONTROL: readonly Row[] = [
@@ -230,7 +222,7 @@ it('`fetch` needs no `this`, is there beside a port, and serves as the handler o
   const headers = { authorization: `Bearer ${apiKey}`, ...JSON_TYPE }
   const request = new Request('https://app.example/api/v1/domains', { ...send('POST', adding('new.example')), headers })
   const response = await handler(request)
-  expect([response.status, response.url, response.clone().clone().url]).toEqual([200, request.url, request.url])
+  expect([response.status, response.url]).toEqual([200, request.url])
   expect((await handler(new URL('http://any.example/__admin/accounts'))).status).toBe(200)
 })
 

@@ -1,9 +1,8 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { FaultRule } from '../../src/domain/faults.ts'
-import { startUnderstudy } from '../../src/server/server.ts'
 import { addFault, askControl } from '../support/control-plane.ts'
 import { recordingLog } from '../support/recording-log.ts'
 import { sendRequest } from '../support/request.ts'
@@ -135,39 +134,32 @@ async function exercise(service: TestService, id: string): Promise<string[]> {
 
 it(`A file that was changed by hand in one of ${FILES} ways is refused in one line with the place, or is served`, async () => {
   const template = await writeTemplate()
-  const data = temporaryFolder()
   // The first ones that are drawn are extreme, and nearly all refused.
   const drawn = { numRuns: FILES + 80, seed: 12 }
   const changes = fc.sample(fc.array(mutation, { minLength: 1, maxLength: 2 }), drawn).slice(80)
-  const texts = new Map<string, string>()
+  const log = recordingLog()
+  const failed: unknown[] = []
+  let served = 0
   for (const [index, mutations] of changes.entries()) {
+    const data = temporaryFolder()
     const { id, text } = templateFor(template, index)
     const document = JSON.parse(text)
     for (const each of mutations) mutate(document, each)
-    const path = join(data, `account-${id}.json`)
-    texts.set(path, JSON.stringify(document))
-    writeFileSync(path, texts.get(path) ?? '')
-  }
-  const log = recordingLog()
-  const service = await startService({ data, store: undefined, skipDamaged: true, log, enforceQuotas: false })
-  const reasons = log.warnings.map((warning) => String((warning as { reason?: unknown }).reason))
-  for (const reason of reasons)
-    expect(reason).toMatch(/^\S+\/account-m-\d+\.json: (?:[^\n]*\/[^\n]+|was written by a newer [^\n]+)$/)
-  const left = new Set(reasons.map((reason) => reason.split(':')[0]))
-  const served = [...texts.keys()].filter((path) => !left.has(path))
-  expect(served.length).toBeGreaterThan(FILES / 20)
-  expect(left.size).toBeGreaterThan(FILES / 4)
-  const failed: unknown[] = []
-  for (const path of served) {
-    const failures = await exercise(service, path.replace(/^.*account-|\.json$/g, ''))
-    failed.push(...failures.map((each) => [each, texts.get(path)]))
+    writeFileSync(join(data, `account-${id}.json`), JSON.stringify(document))
+    const start = () => startService({ data, store: undefined, log, enforceQuotas: false })
+    const service = await start().catch((error: unknown) => error as Error)
+    if (service instanceof Error) {
+      expect(service.message).toMatch(/^\S+\/account-m-\d+\.json: (?:[^\n]*\/[^\n]+|was written by a newer [^\n]+)$/)
+      continue
+    }
+    served++
+    failed.push(...(await exercise(service, id)).map((each) => [each, document]))
+    await service.stop()
+    // What was served was also written; it must be readable again.
+    await (await start()).stop()
   }
   expect(failed).toEqual([])
   expect(log.errors).toEqual([])
-  await service.stop()
-  // What was served was also written; it must be readable again.
-  const again = await startUnderstudy({ data, skipDamaged: true })
-  expect(again.skipped.length).toBe(left.size)
-  await again.stop()
-  expect(readdirSync(data)).toHaveLength(FILES + 1)
+  expect(served).toBeGreaterThan(FILES / 20)
+  expect(FILES - served).toBeGreaterThan(FILES / 4)
 })

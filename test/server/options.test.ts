@@ -1,9 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { OptionError, type ServerOptions, startUnderstudy, systemClock } from '../../src/index.ts'
-import { flagsOf, libraryHelpOf, type Option, readTexts, type Values } from '../../src/server/option.ts'
+import { flagsOf, type Option, readTexts, type Values } from '../../src/server/option.ts'
 import { COMMAND_LINE_OPTIONS, completeOptions, LIBRARY_OPTIONS } from '../../src/server/option-table.ts'
-import { TEST_OPTIONS } from '../../src/server/test-options.ts'
 
 describe('the table of options', () => {
   it('has the types that the interface of the library has', () => {
@@ -12,17 +10,9 @@ describe('the table of options', () => {
     expectTypeOf<Fields>().toEqualTypeOf<Required>()
   })
 
-  it('has the words that the comments of the interface have', () => {
-    const source = readFileSync('src/server/options.ts', 'utf8')
-    const comments = source.replaceAll(/\n +\* /g, ' ').replaceAll(/\s+/g, ' ')
-    for (const [name, option] of Object.entries<Option<unknown>>({ ...LIBRARY_OPTIONS, ...TEST_OPTIONS })) {
-      expect(comments).toContain(`/** ${libraryHelpOf(option)} */ ${name}?: ${option.kind.type} | undefined`)
-    }
-  })
-
   it('has no flag twice', () => {
-    const flags = Object.entries<Option<unknown>>({ ...LIBRARY_OPTIONS, ...COMMAND_LINE_OPTIONS }).flatMap(
-      ([name, option]) => flagsOf(name, option),
+    const flags = Object.entries<Option<unknown>>(COMMAND_LINE_OPTIONS).flatMap(([name, option]) =>
+      flagsOf(name, option),
     )
     expect(flags).toEqual([...new Set(flags)])
   })
@@ -38,12 +28,10 @@ describe('an option that is not given', () => {
       host: '127.0.0.1',
       listen: true,
       durability: 'rename',
-      skipDamaged: false,
       storePrefix: 'dmarc-understudy',
       fixture: 'demo',
       faults: [],
       maxAccounts: 10_000,
-      maxConnections: 10_000,
       journal: 1000,
       sandboxKeys: true,
       prefer: true,
@@ -68,7 +56,6 @@ describe('a text means', () => {
     ['frozen', ['0'], { value: false }],
     ['frozen', [''], { value: false }],
     ['frozen', ['yes'], { wrong: 'yes' }],
-    ['admin', ['true'], { value: false }],
     ['faults', ['slow', 'a.json#b'], { value: ['slow', 'a.json#b'] }],
     ['faults', ['slow', '', 'flaky'], { wrong: '' }],
     ['adminToken', ['two words'], { wrong: 'two words' }],

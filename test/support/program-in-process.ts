@@ -93,7 +93,7 @@ export function startInProcess(
         },
       }),
     },
-    screen: { size: undefined, colours: false },
+    screen: { columns: undefined, colours: false },
     openLog: async () => ({ log: SILENT, close: async () => {} }),
     untilStopped: () => stopped,
     onSignal: listenTo,

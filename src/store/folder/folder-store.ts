@@ -35,11 +35,6 @@ export interface FolderOptions extends AccountsOptions {
   validate?: ((record: AccountRecord) => Awaitable<string | undefined>) | undefined
   /** What an acknowledged change survives; `rename` by default. */
   durability?: Durability | undefined
-  /**
-   * Called for each damaged account. Such an account is left out: its file stays as it is, and no other account gets
-   * its id. Without this option, the first damaged account makes the opening fail.
-   */
-  skipDamaged?: ((error: StoreError) => void) | undefined
   writeFailures?: WriteFailureListener | undefined
 }
 
@@ -51,7 +46,7 @@ export interface FolderOptions extends AccountsOptions {
 export async function openFolderStore(
   directory: string,
   settings: Pick<Settings, 'nameComparison'>,
-  { validate = () => undefined, durability = 'rename', skipDamaged, writeFailures, ...options }: FolderOptions = {},
+  { validate = () => undefined, durability = 'rename', writeFailures, ...options }: FolderOptions = {},
 ): Promise<Accounts> {
   const folder = resolve(directory)
   const made = makeFolder(folder)
@@ -61,31 +56,17 @@ export async function openFolderStore(
   if (exposure !== undefined) options.warn?.(exposure)
   const access = { durability, failures: new WriteFailures(writeFailures), semaphore: new Semaphore(MAX_WRITES) }
   const format = accountFormat(settings, validate)
-  /** The errors of damaged files by name in lower case, because some file systems ignore case. */
-  const damaged = new Map<string, StoreError>()
-
-  function adapterOf(accountId: string): FileAdapter<StoredAccount> {
-    const name = fileName(accountId)
-    const error = damaged.get(name.toLowerCase())
-    if (error === undefined) return new FileAdapter(join(folder, name), format, access)
-    throw new StoreError('damaged', `The account "${accountId}" is damaged: ${error.message}`)
-  }
-
-  function skip(name: string, error: StoreError): void {
-    if (skipDamaged === undefined) throw error
-    damaged.set(name.toLowerCase(), error)
-    skipDamaged(error)
-  }
+  const adapterAt = (path: string) => new FileAdapter(path, format, access)
+  const adapterOf = (accountId: string) => adapterAt(join(folder, fileName(accountId)))
 
   try {
     const driver = {
       open: (accountId: string) => new Low<StoredAccount | null>(adapterOf(accountId), null),
-      isBlocked: (accountId: string) => damaged.has(fileName(accountId).toLowerCase()),
       nextNumber: await openNumbers(folder, access),
       remove: (accountId: string) => adapterOf(accountId).remove(),
       close: release,
     }
-    const databases = await readAccounts(folder, (path) => new FileAdapter(path, format, access), skip)
+    const databases = await readAccounts(folder, adapterAt)
     const accounts = new Accounts(driver, options)
     accounts.load(databases)
     return accounts
@@ -95,26 +76,20 @@ export async function openFolderStore(
   }
 }
 
-/** The accounts in the folder, without those that `skip` accepts to leave out. @throws StoreError */
+/** The accounts in the folder. @throws StoreError for the first damaged one */
 async function readAccounts(
   folder: string,
   adapterAt: (path: string) => FileAdapter<StoredAccount>,
-  skip: (name: string, error: StoreError) => void,
 ): Promise<AccountDatabase[]> {
   const databases: AccountDatabase[] = []
   const holders = new Map<string, string>()
   for (const name of listFiles(folder)) {
     const path = join(folder, name)
-    try {
-      const database = new Low<StoredAccount | null>(adapterAt(path), null)
-      await database.read()
-      if (database.data === null) continue
-      refuseMisplaced(path, database.data, holders)
-      databases.push(database)
-    } catch (error) {
-      if (!(error instanceof StoreError) || error.problem !== 'damaged') throw error
-      skip(name, error)
-    }
+    const database = new Low<StoredAccount | null>(adapterAt(path), null)
+    await database.read()
+    if (database.data === null) continue
+    refuseMisplaced(path, database.data, holders)
+    databases.push(database)
   }
   return databases
 }
@@ -180,7 +155,7 @@ function refuseMisplaced(path: string, { state: { id, keys } }: StoredAccount, h
  * part of the name; for any other id, its hash is. The hash is of UTF-16, because UTF-8 cannot distinguish lone
  * surrogates.
  */
-export function fileName(accountId: string): string {
+function fileName(accountId: string): string {
   if (/^[a-z0-9_-]{1,100}$/.test(accountId)) return `account-${accountId}.json`
   return `account~${createHash('sha256').update(accountId, 'utf16le').digest('hex')}.json`
 }

@@ -2,13 +2,9 @@ import { SCRIPTS, type ScriptName } from './scripts.ts'
 
 /** The address of the server, and the user for the login. */
 export interface StoreAddress {
-  kind: 'tcp' | 'unix'
-  /** For a server that listens on TCP. */
-  host?: string | undefined
-  port?: number | undefined
+  host: string
+  port: number
   tls?: boolean | undefined
-  /** For a server that listens on a Unix socket. */
-  path?: string | undefined
   username?: string | undefined
   password?: string | undefined
   database?: number | undefined
@@ -36,10 +32,10 @@ export async function prepareClients(address: StoreAddress): Promise<(name: stri
       transformReply: undefined as unknown as () => unknown,
     })
   const scripts = Object.fromEntries(Object.entries(SCRIPTS).map(([name, text]) => [name, define(text)]))
-  const { kind, host = '127.0.0.1', port = 6379, path = '', tls = false, username, password, database } = address
+  const { host, port, tls = false, username, password, database } = address
   // A connection here is used until it is lost, and then replaced. The package would write again what waits in it.
-  const common = { connectTimeout: 60_000, reconnectStrategy: false as const }
-  const socket = kind === 'unix' ? { ...common, path } : { ...common, host, port, ...(tls && { tls: true as const }) }
+  const timing = { connectTimeout: 60_000, reconnectStrategy: false as const }
+  const socket = { ...timing, host, port, ...(tls && { tls: true as const }) }
   return (name) =>
     createClient({
       ...{ RESP: 2, name, socket, scripts, disableOfflineQueue: true, disableClientInfo: true },

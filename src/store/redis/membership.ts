@@ -16,14 +16,12 @@ const FULL: StoreState = {
   limitation: 'Changes are refused, because the store has no memory left (its setting maxmemory).',
 }
 
-/** The contract and options of a server. By them, servers see whether they serve the same. */
+/** The contract of a server. By it, servers see whether they serve the same. */
 export interface ServerTerms {
   /** Digest of the document with its overlays. */
   contract: string
-  /** Name and digest of each overlay, in their order. */
+  /** The name of each overlay, in their order. */
   overlays: readonly string[]
-  /** Options that change the answers: name → value as text. */
-  options: Readonly<Record<string, string>>
 }
 
 /** What a store says of its contents: `born` names them, so that it shows when they are others. */
@@ -92,8 +90,6 @@ export class Membership implements Readiness {
     }
     if (found.format !== FORMAT) throw otherFormat(prefix, found.format)
     this.#born = found.born
-    // The next server is told the options of the last one.
-    if (found.terms.contract === terms.contract) await this.#write('HSET', { ...own, born: found.born })
     return found.terms
   }
 

@@ -2,8 +2,7 @@ import { operationOf, pointerOf } from '../../contract/api.ts'
 import { plural } from '../../ground/plural.ts'
 import type { Entry } from '../../journal/entry.ts'
 import type { Redact } from '../../journal/redaction/redaction.ts'
-import { listFacts, listSection } from '../../reports/outline.ts'
-import type { CommandTimes, Finding, Report, ReportRule } from '../../reports/report.ts'
+import { type CommandTimes, type Finding, listFacts, type Report, type ReportRule } from '../../reports/report.ts'
 import { lastLines } from '../output-tail.ts'
 import type { Step } from './conductor.ts'
 import type { PairRun } from './pair-run.ts'
@@ -150,13 +149,8 @@ function reportOf(contents: PairContents, terms: PairReportTerms): Report {
     passed,
     exitCode: interruptedWith ?? (passed ? 0 : 1),
     ...(inconclusive && { isInconclusive: true }),
-    ...{ startedAt, seconds, command, facts },
+    ...{ startedAt, seconds, facts },
     findings: [...findings, ...givenUp.map(modelGivingUp)],
-    checks: [],
-    sections: listSection(
-      'Where a command gave up',
-      givenUp.map((schedule) => wordPlan(writePlan(schedule))),
-    ),
     json: {
       ...{ command, beside, passed: passed && !inconclusive, inconclusive, runs },
       ...{ stable_effects: isStable, interrupted: interruptedWith !== undefined, ...json },
@@ -204,11 +198,14 @@ function modelFinding(finding: PairFindingReport | undefined, run: PairRun, { na
         pointer: pointerOf({ path: met.path, method: method === 'HEAD' ? 'GET' : method }),
       }),
     details: [
-      { kind: 'table', ...pairColumns(run, names) },
-      ...output.flatMap((text, index) =>
-        text === '' ? [] : [{ kind: 'code' as const, title: `Output of ${names[index]}`, text }],
-      ),
-      { kind: 'code', title: 'Plan', language: 'json', text: JSON.stringify(plan) },
+      {
+        title: 'Requests',
+        text: pairColumns(run, names)
+          .rows.map((row) => row.join(' | '))
+          .join('\n'),
+      },
+      ...output.flatMap((text, index) => (text === '' ? [] : [{ title: `Output of ${names[index]}`, text }])),
+      { title: 'Plan', text: JSON.stringify(plan) },
     ],
     remedy: { text: 'To see it again:', command: replay },
   }

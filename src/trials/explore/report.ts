@@ -3,8 +3,14 @@ import type { FaultRule } from '../../domain/faults.ts'
 import type { AppliedBaseline } from '../../evidence/baseline.ts'
 import { plural } from '../../ground/plural.ts'
 import type { Redact } from '../../journal/redaction/redaction.ts'
-import { listFacts, listSection } from '../../reports/outline.ts'
-import type { Check, CommandTimes, Finding, Report, ReportRule, Section } from '../../reports/report.ts'
+import {
+  type CommandTimes,
+  type Finding,
+  listFacts,
+  type Report,
+  type ReportRule,
+  type Row,
+} from '../../reports/report.ts'
 import { findFailedTests } from '../failed-tests.ts'
 import { lastLines } from '../output-tail.ts'
 import { type Parallelism, wordParallelism } from '../parallelism.ts'
@@ -138,11 +144,9 @@ export function describeExploration(found: Exploration, terms: ExploreTerms): Re
     ...(isInconclusive && { isInconclusive }),
     startedAt: terms.startedAt,
     seconds: terms.seconds,
-    command,
     facts: factsOf(found, terms),
     findings,
-    checks: checksOf(found),
-    sections: sectionsOf(found),
+    table: { title: 'What was tried', columns: ['Faults', 'Result'], rows: rowsOf(found) },
     json: {
       ...{ command, passed: !isBroken && !isInconclusive, inconclusive: isInconclusive, points, runs, tiers },
       ...{ tolerated, gave_up: gaveUp, findings: reported, flaky, unconfirmed, never_applied: idle, unmet, left },
@@ -172,12 +176,10 @@ function modelFailure(failure: ReportedFailure): Finding {
     ...(places.length > 1 && { occurrences: places.length }),
     ...placeOf(story, operation),
     details: [
-      { kind: 'list', items: story.map(wordStory) },
-      ...(output === undefined
-        ? []
-        : [{ kind: 'code', text: output, title: 'What the command printed last' } as const]),
-      ...(others.length > 1 ? [{ kind: 'list', items: others } as const] : []),
-      { kind: 'code', title: 'Plan', language: 'json', text: JSON.stringify(plan, undefined, 2) },
+      { title: 'Requests', text: story.map(wordStory).join('\n') },
+      ...(output === undefined ? [] : [{ title: 'What the command printed last', text: output }]),
+      ...(others.length > 1 ? [{ title: 'Where it is the same', text: others.join('\n') }] : []),
+      { title: 'Plan', text: JSON.stringify(plan, undefined, 2) },
     ],
     remedy: {
       text: `${others.length > 1 ? `It is the same at ${wordPlaces(places)}. ` : ''}To see it again:`,
@@ -342,31 +344,17 @@ function factsOf(found: Exploration, { runs, parallelism, window, isStable, know
   })
 }
 
-/** One check for each tier. It is passed if it is complete, because what broke the command is a check of its own. */
-function checksOf({ tiers }: Exploration): Check[] {
-  return tiers.flatMap(({ tier, of, tried }): Check[] => {
-    if (of === 0) return []
-    const message = `${tried} of ${of} were tried`
-    return [
-      {
-        id: `tier-${tier}`,
-        group: 'tiers',
-        name: `Tier ${tier}: ${TIER_WORDS[tier]}`,
-        outcome: tried === of ? 'passed' : 'skipped',
-        message,
-      },
-    ]
-  })
-}
-
-function sectionsOf({ gaveUp, flaky, unconfirmed }: Exploration): Section[] {
-  const broke = ({ plan, verdict }: PlanAt & { verdict: RunVerdict }) => `${verdict}: ${wordPlan(plan)}`
+/** A row for each tier, which passed if it is complete, and for each plan that is no finding. */
+function rowsOf({ tiers, gaveUp, flaky, unconfirmed }: Exploration): Row[] {
+  const rowsFor = (plans: readonly PlanAt[], result: string): Row[] =>
+    plans.map(({ plan }) => ({ cells: [wordPlan(plan), result] }))
   return [
-    ...listSection(
-      'Where the command gave up',
-      gaveUp.map(({ plan }) => wordPlan(plan)),
-    ),
-    ...listSection('What broke the command once and not again', flaky.map(broke)),
-    ...listSection('What broke the command and was not repeated', unconfirmed.map(broke)),
+    ...tiers.flatMap(({ tier, of, tried }): Row[] => {
+      const cells = [`Tier ${tier}: ${TIER_WORDS[tier]}`, `${tried} of ${of} were tried`]
+      return of === 0 ? [] : [{ outcome: tried === of ? 'passed' : 'skipped', cells }]
+    }),
+    ...rowsFor(gaveUp, 'the command gave up'),
+    ...rowsFor(flaky, 'broke the command once and not again'),
+    ...rowsFor(unconfirmed, 'broke the command and was not repeated'),
   ]
 }

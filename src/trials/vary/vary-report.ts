@@ -1,7 +1,14 @@
 import { type Choices, nameOf } from '../../contract/choices.ts'
 import { plural } from '../../ground/plural.ts'
-import { listFacts } from '../../reports/outline.ts'
-import type { Block, Check, CommandTimes, Finding, FindingLevel, Report } from '../../reports/report.ts'
+import {
+  type CommandTimes,
+  type Detail,
+  type Finding,
+  type FindingLevel,
+  listFacts,
+  type Report,
+  type Row,
+} from '../../reports/report.ts'
 import type { AlternativeReport, FirstDifference, ShownResponse } from './dependencies.ts'
 import type { VaryResult } from './vary.ts'
 
@@ -19,7 +26,6 @@ export function describeVary(options: VaryReportOptions): Report {
   const { result, startedAt, seconds, interruptedWith } = options
   const { dependencies, notes, cutBy } = result
   const { command, alternatives } = dependencies
-  const findings = new Map(alternatives.map((each) => [each, findingOf(each, options)]))
   const broken = alternatives.filter(({ verdict, accepted }) => verdict === 'depends' && accepted !== true)
   // What was not decided, for lack of time or another reason, may be a dependency.
   const isCut = cutBy !== undefined || interruptedWith !== undefined
@@ -32,15 +38,13 @@ export function describeVary(options: VaryReportOptions): Report {
     exitCode: interruptedWith ?? (passed ? 0 : 1),
     startedAt,
     seconds,
-    command,
     facts: factsOf(options),
     findings: [
-      ...[...findings.values()].filter((each) => each !== undefined),
+      ...alternatives.flatMap((each) => findingOf(each, options) ?? []),
       ...undecidedIn(alternatives, options),
       ...notes.map(noteOf),
     ],
-    checks: alternatives.map((each) => checkOf(each, findings.get(each))),
-    sections: [],
+    table: { title: 'Alternatives', columns: ['Alternative', 'Verdict', 'Why'], rows: alternatives.map(rowOf) },
     json: dependencies,
   }
 }
@@ -154,26 +158,19 @@ function choiceIn({ id, chosen, value }: AlternativeReport): string | undefined 
   return `has ${JSON.stringify(other)} instead of ${JSON.stringify(chosen['value'])} as ${id}`
 }
 
-function detailsOf(report: AlternativeReport): Block[] {
+function detailsOf(report: AlternativeReport): Detail[] {
   const { first_difference: difference, chosen, value, output } = report
-  const details: Block[] = [
-    {
-      kind: 'comparison',
-      expected: JSON.stringify(chosen),
-      received: JSON.stringify(value),
-      titles: ['Our choice', 'The alternative'],
-    },
+  return [
+    { title: 'Our choice', text: JSON.stringify(chosen) },
+    { title: 'The alternative', text: JSON.stringify(value) },
+    ...(difference === undefined
+      ? []
+      : [
+          { title: 'The first response that differed, with our choice', text: write(difference.expected) },
+          { title: 'With the alternative', text: write(difference.received) },
+        ]),
+    ...(output === undefined ? [] : [{ title: 'What the command wrote last', text: output }]),
   ]
-  if (difference !== undefined) {
-    details.push({
-      kind: 'comparison',
-      expected: write(difference.expected),
-      received: write(difference.received),
-      titles: ['The first response that differed, with our choice', 'With the alternative'],
-    })
-  }
-  if (output !== undefined) details.push({ kind: 'code', text: output, title: 'What the command wrote last' })
-  return details
 }
 
 function write({ status, headers = {}, body }: ShownResponse): string {
@@ -210,7 +207,7 @@ function undecidedIn(alternatives: readonly AlternativeReport[], options: VaryRe
       level: reason === options.result.cutBy ? 'error' : 'warning',
       message: `${only === undefined ? `${plural(names.length, 'alternative')} are` : `${names[0]} is`} not decided. ${reason}`,
       pointer: only && placeOf(only, options),
-      details: [{ kind: 'list', items: names }],
+      details: [{ title: 'Alternatives', text: names.join('\n') }],
     } as const
   })
 }
@@ -227,17 +224,9 @@ function noteOf(message: string): Finding {
   }
 }
 
-function checkOf(report: AlternativeReport, finding: Finding | undefined): Check {
-  const { id, verdict, reason, accepted, seconds } = report
-  const outcome: Check['outcome'] =
+function rowOf(report: AlternativeReport): Row {
+  const { verdict, reason = '', accepted } = report
+  const outcome =
     verdict === 'depends' && !accepted ? 'failed' : verdict === 'tolerates' || accepted ? 'passed' : 'skipped'
-  return {
-    id: nameOfReport(report),
-    group: id,
-    name: nameOfReport(report),
-    outcome,
-    message: reason === undefined && finding !== undefined ? undefined : [verdict, reason].filter(Boolean).join(': '),
-    ...(finding !== undefined && { findings: [finding] }),
-    seconds,
-  }
+  return { outcome, cells: [nameOfReport(report), verdict, reason] }
 }

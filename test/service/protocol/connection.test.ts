@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, vi } from 'vitest'
+import { OPERATIONS } from '../../../src/behaviour/operations/operations.ts'
 import { ACCOUNT, stateOf } from '../../support/account.ts'
 import { it } from '../../support/example-service.ts'
 import { recordingLog } from '../../support/recording-log.ts'
@@ -29,10 +30,10 @@ describe('A connection', () => {
   })
 })
 
-describe('A connection beyond --max-connections', () => {
+describe('A connection beyond the maximum', () => {
   it('is closed at once with one line in the log, and those that are there go on', async () => {
     const log = recordingLog()
-    const service = await startService({ maxConnections: 2, log })
+    const service = await startService({ log }, OPERATIONS, { maxConnections: 2 })
     const connections = await Promise.all([1, 2].map(() => Connection.open(service)))
     for (let round = 0; round < 3; round++) await (await Connection.open(service)).closed
     for (const connection of connections) {

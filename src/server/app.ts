@@ -1,10 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Express, NextFunction, Request } from 'express'
+import { createAdmin } from '../admin/admin.ts'
+import { ADMIN_PATH } from '../admin/paths.ts'
 import { ServerArrival } from '../exchanges/server-arrival.ts'
+import type { Arrival } from '../ground/arrival.ts'
 import { loadModule } from '../ground/package-files.ts'
 import { breakOff, createCarrier } from './carrier.ts'
-import type { ServedControl } from './control-plane.ts'
-import { BodyReadBefore, isReadBefore } from './express/mount.ts'
+import type { ControlService } from './fetch.ts'
+import { BodyReadBefore, isReadBefore } from './mount.ts'
 import type { StandIn } from './stand-in.ts'
 
 /** A stand-in as an application of Express, and the way past it. */
@@ -21,7 +24,7 @@ export interface Application {
 /** Composes service and control plane. `control` is absent if it is not served. */
 export function createApplication(
   { answer, log, stopping }: Pick<StandIn, 'answer' | 'log' | 'stopping'>,
-  control: ServedControl | undefined,
+  control: ControlService | undefined,
 ): Application {
   const serve = createCarrier({ answer, stopping: stopping.signal, log })
   let application: Express | undefined
@@ -77,4 +80,28 @@ export function createApplication(
   }
 
   return { express, handle }
+}
+
+/** The control plane of a stand-in. `host` is the address that clients name. */
+export function serveControl(
+  { control, opened, instance, log, stopping, urls, namesUs }: StandIn,
+  host: string,
+  token: string | undefined,
+): ControlService {
+  const { readiness } = opened
+  return {
+    serve: createAdmin({
+      ...{ control, token, host, instance, log, readiness, stopping: stopping.signal, urls: () => urls },
+    }),
+    owns: (request) => isBelowAdmin(request) || (isRoot(request) && namesUs(request)),
+  }
+}
+
+function isBelowAdmin({ url = '' }: Pick<Arrival, 'url'>): boolean {
+  return url.startsWith(ADMIN_PATH) && /^(?:[/?]|$)/.test(url.slice(ADMIN_PATH.length, ADMIN_PATH.length + 1))
+}
+
+/** Whether it is a request for the root of the server, which the service does not know. */
+function isRoot({ method, url = '' }: Pick<Arrival, 'method' | 'url'>): boolean {
+  return (url === '/' || url.startsWith('/?')) && (method === 'GET' || method === 'HEAD')
 }

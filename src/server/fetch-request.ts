@@ -1,4 +1,4 @@
-import { show } from '../../ground/show.ts'
+import { show } from '../ground/show.ts'
 
 /** The same as the global `fetch` of Node.js. */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
@@ -60,4 +60,24 @@ const OF_CONNECTION = new Set(
 /** The fields of a request that are not about a connection; names and values alternate. */
 export function fieldsOf({ headers }: Request): string[] {
   return [...headers].flatMap((field) => (OF_CONNECTION.has(field[0]) ? [] : field))
+}
+
+/** The error with which the `fetch` of Node.js rejects if it gets no response. Clients look at the code of its cause. */
+export function fetchFailed(cause: unknown): TypeError {
+  return new TypeError('fetch failed', { cause })
+}
+
+/** The server has closed the connection. */
+export function closed(): Error {
+  return Object.assign(new Error('other side closed'), { name: 'SocketError', code: 'UND_ERR_SOCKET' })
+}
+
+/** The server has reset the connection. */
+export function reset(): Error {
+  return Object.assign(new Error('read ECONNRESET'), { errno: -104, code: 'ECONNRESET', syscall: 'read' })
+}
+
+/** There is no server any more. */
+export function stopped(): Error {
+  return Object.assign(new Error('The stand-in has stopped, so it answers no request.'), { code: 'ECONNREFUSED' })
 }

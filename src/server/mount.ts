@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { hasBody } from '../../contract/body.ts'
+import { hasBody } from '../contract/body.ts'
 
 /** A middleware for Express 4 and 5, and for everything that calls middlewares in the same way. */
 export type Middleware = (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void) => void

@@ -1,8 +1,8 @@
-import type { JudgedDifference } from '../../judge/finding.ts'
+import type { JudgedDifference } from '../judge/finding.ts'
 
 /** What is wrong with a request or a response of the application. */
 export interface ContractViolation
-  extends Pick<JudgedDifference, 'method' | 'path' | 'status' | 'pointer' | 'line' | 'rule' | 'asked' | 'answered'> {
+  extends Pick<JudgedDifference, 'method' | 'path' | 'status' | 'pointer' | 'rule' | 'asked' | 'answered'> {
   /** The same in every run, such as `contract-violation/listDomains/200/response/data/domains/type`. */
   id: string
   /** One or two sentences. They may quote what was sent, but never a key. */
@@ -51,8 +51,27 @@ export class ContractRecord {
     this.#listener = listener
   }
 
+  begin(): void {
+    this.exchanges++
+    this.open++
+  }
+
+  note({
+    violations,
+    otherChoices,
+  }: {
+    violations: readonly ContractViolation[]
+    otherChoices: readonly string[]
+  }): void {
+    for (const violation of violations) this.#tell(violation)
+    for (const id of otherChoices) {
+      const kept = this.#otherChoices.size < KEPT || this.#otherChoices.has(id) ? id : OTHERS
+      this.#otherChoices.set(kept, (this.#otherChoices.get(kept) ?? 0) + 1)
+    }
+  }
+
   /** Tells the listener. An error of the listener is a warning of the process, so that the application goes on. */
-  tell(violation: ContractViolation): void {
+  #tell(violation: ContractViolation): void {
     this.#violations[violation.part]++
     try {
       const told = this.#listener?.(violation)
@@ -67,11 +86,6 @@ export class ContractRecord {
     if (known !== undefined) known.count++
     else if (this.#notChecked.size >= KEPT && reason !== OTHERS) this.miss(part, OTHERS)
     else this.#notChecked.set(`${part} ${reason}`, { part, reason, count: 1 })
-  }
-
-  noteChoice(id: string): void {
-    const kept = this.#otherChoices.size < KEPT || this.#otherChoices.has(id) ? id : OTHERS
-    this.#otherChoices.set(kept, (this.#otherChoices.get(kept) ?? 0) + 1)
   }
 
   report(): ContractReport {

@@ -1,9 +1,10 @@
 import type { ServerResponse } from 'node:http'
-import type { Headers } from '../../ground/delivery.ts'
-import { createCarrier } from '../carrier.ts'
-import { insideOf } from '../inside.ts'
-import { arrivalOfExpress } from './express-arrival.ts'
-import { BodyReadBefore, type Middleware, pathOf, targetBelow } from './mount.ts'
+import { ServerArrival } from '../exchanges/server-arrival.ts'
+import type { Arrival } from '../ground/arrival.ts'
+import type { Headers } from '../ground/delivery.ts'
+import { createCarrier } from './carrier.ts'
+import { insideOf } from './inside.ts'
+import { BodyReadBefore, isReadBefore, type Middleware, type MountedRequest, pathOf, targetBelow } from './mount.ts'
 
 /** A stand-in that `startUnderstudy`, or the fixture of a test, has started in this process. */
 export interface RunningStandIn {
@@ -37,10 +38,22 @@ export function standIn(service: RunningStandIn): Middleware {
     if (target === undefined) return next()
     if (stopping.aborted)
       return next(new Error(`The stand-in was stopped before ${request.method} ${pathOf(request)}.`))
-    const arrival = arrivalOfExpress(request, target)
-    if (arrival !== undefined) return void serve(arrival, request, response)
-    next(new BodyReadBefore(request, 'standIn(service)'))
+    const { body } = request as MountedRequest
+    const isRead = isReadBefore(request)
+    // `express.raw` keeps the bytes.
+    if (isRead && !Buffer.isBuffer(body)) return next(new BodyReadBefore(request, 'standIn(service)'))
+    const kept = isRead ? (body as Buffer) : undefined
+    void serve(new ServerArrival(request, target, asOurs(request.headers), kept), request, response)
   }
+}
+
+/**
+ * The fields with a Host of this machine. The application decides which hosts it answers, so the stand-in does not refuse
+ * any. A missing or malformed one stays as it is.
+ */
+function asOurs(headers: MountedRequest['headers']): Arrival['headers'] {
+  const { host } = headers
+  return host === undefined || !/^[\w.-]+(?::\d+)?$/.test(host) ? headers : { ...headers, host: 'localhost' }
 }
 
 /**

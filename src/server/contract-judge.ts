@@ -1,0 +1,76 @@
+import { loadContract } from '../contract/contract.ts'
+import { readOverlays } from '../contract/overlay.ts'
+import { readWidest } from '../contract/widest.ts'
+import type { Exchange, SeenBody, SeenRequest, SeenResponse } from '../exchanges/exchange.ts'
+import { Keys, readFields } from '../exchanges/keys.ts'
+import { createReader } from '../exchanges/reading.ts'
+import { redactKeys } from '../journal/redaction/key-shapes.ts'
+import { judgeSingle, operationOf } from '../judge/contract-check.ts'
+import { isFailure, type JudgedDifference, partyOf } from '../judge/finding.ts'
+import type { ContractViolation } from './contract-report.ts'
+
+/** A request as it was received, with its key. In `rawHeaders`, names and values alternate. */
+export interface ArrivedRequest {
+  method: string
+  target: string
+  rawHeaders: readonly string[]
+  body: SeenBody
+}
+
+export interface ExchangeVerdict {
+  violations: readonly ContractViolation[]
+  /** The ids of what the specification leaves open, see `another choice`. */
+  otherChoices: readonly string[]
+  /** Whether the operation reads a body, so that one that is not known was not checked. */
+  readsBody: boolean
+}
+
+export interface ContractJudge {
+  readonly basePath: string
+  /** From how many bytes on only the length of a body counts. */
+  readonly bodyLimit: number
+  judge(received: ArrivedRequest, response: SeenResponse): ExchangeVerdict
+}
+
+/** Compiles the contract with the overlays in these files. @throws ContractError */
+export async function openContractJudge(overlays: readonly string[]): Promise<ContractJudge> {
+  const contract = await loadContract({ overlays: await readOverlays(overlays) })
+  const widest = await readWidest(contract)
+  const read = createReader(contract)
+
+  function judge({ method, target, rawHeaders, body }: ArrivedRequest, response: SeenResponse): ExchangeVerdict {
+    const fields = rawHeaders.flatMap((name, index) =>
+      index % 2 === 0 ? [[name, rawHeaders[index + 1] ?? ''] as const] : [],
+    )
+    // The same key has another name in each exchange, so that keys are not kept.
+    const keys = new Keys()
+    const credentials = keys.credentialsOf(fields)
+    const request: SeenRequest = { method, target, headers: readFields(fields, redactKeys), credentials, body }
+    const requestId = response.headers['x-request-id']
+    const exchange: Exchange = { id: requestId ?? '', at: 0, until: 0, overlaps: false, request, response }
+    const seen = read(exchange)
+    if (seen === undefined) throw new Error('An exchange with a response can be read.')
+    // Nobody stands between the application and its answer.
+    const reading = seen.failed === 'gateway' ? { ...seen, failed: 'service' as const } : seen
+    const operation = operationOf(reading, widest)
+    const findings = judgeSingle(reading, widest)
+    const failures = findings.filter(isFailure)
+    const redact = failures.length === 0 ? undefined : keys.redactorFor({ target, fields })
+    const describe = ({ request_id: _, label, ...finding }: JudgedDifference): ContractViolation => ({
+      ...finding,
+      ...(redact && { message: redact(finding.message), path: redact(finding.path) }),
+      ...(redact && finding.asked !== undefined && { asked: redact(finding.asked) }),
+      ...(redact && finding.answered !== undefined && { answered: redact(finding.answered) }),
+      part: partyOf({ id: finding.id, label }) === 'client' ? 'request' : 'response',
+      operation: operation?.id,
+      requestId,
+    })
+    return {
+      violations: failures.map(describe),
+      otherChoices: findings.filter(({ label }) => label === 'another choice').map(({ id }) => id),
+      readsBody: operation?.readsBody ?? false,
+    }
+  }
+
+  return { basePath: contract.basePath, bodyLimit: contract.settings.bodyLimit, judge }
+}
