@@ -79,9 +79,10 @@ export function shareUnderstudy(options: TestOptions = {}): SharedUnderstudy {
     const { understudy, rest } = (await running?.catch(() => undefined)) ?? {}
     // Cleans up after tests whose own hooks have failed.
     const left = await Promise.allSettled([...used.keys()].map(finish))
+    // After the stop, the journal with the violations cannot be read.
+    const [ofRest] = await Promise.allSettled([rest?.end()])
     await understudy?.stop()
-    await rest?.end()
-    for (const ending of left) if (ending.status === 'rejected') throw ending.reason
+    for (const ending of [ofRest, ...left]) if (ending?.status === 'rejected') throw ending.reason
   })
   return {
     understudy: async () => (await run()).understudy,

@@ -1,4 +1,4 @@
-import { OrderedMap } from 'immutable'
+import { Map as ImmutableMap, OrderedMap } from 'immutable'
 import type { Contract } from '../contract/contract.ts'
 import {
   type AccountOrigin,
@@ -76,7 +76,7 @@ export function createAccount(fixture: LoadedFixture, parameters: AccountParamet
     keys: createKeys(fixture, key, now),
     domains: OrderedMap(domains),
     groups: OrderedMap(),
-    groupNames: OrderedMap(),
+    groupNames: ImmutableMap(),
     groupsCreated: 0,
     keysCreated: 0,
     faults: faults.map((fault, index) => ({ id: faultId(index + 1), createdAt: now, ...fault })),

@@ -158,11 +158,7 @@ async function explainExample(
     ...kept,
     page: pageAddress(request_id, account, urls()) ?? null,
     correction: correction && { ...correction, before: correction.before.map(write), curl: write(correction.curl) },
-    reproduction: reproduction && {
-      ...reproduction,
-      curl: write(reproduction.curl),
-      pytest: write(reproduction.pytest),
-    },
+    reproduction: reproduction && { ...reproduction, curl: write(reproduction.curl) },
   })
 }
 

@@ -1,6 +1,5 @@
 import type { ExplanationReport } from '../explain/explanation.ts'
 import { pageAddress } from '../explain/page-address.ts'
-import type { Entry } from '../journal/entry.ts'
 import { hasPassed, type Reckoning, type VerdictCounts } from '../journal/verdict.ts'
 import { readdress } from './address.ts'
 import { done, type Handler } from './handler.ts'
@@ -41,15 +40,6 @@ export const clearVerdict: Handler = async ({ exchanges }) => {
 }
 
 type Example = VerdictReport['violations']['first'][number]
-
-/** A violation in the form of the verdict. A bug may leave it without an explanation. */
-export function describeViolation(entry: Entry, explanation: ExplanationReport | undefined): Example {
-  if (explanation !== undefined) return describeExample(explanation)
-  const { requestId, account = null, operation, method, path, status = null, code = null } = entry
-  const message = 'It could not be explained; the log has the reason.'
-  const described = { method, path, status, code, message, correction: null, page: null }
-  return { request_id: requestId, account, operation: operation ?? null, ...described }
-}
 
 /** A violation in the form of the verdict, from its explanation. */
 export function describeExample({ exchange, problems, summary, correction, ...explained }: ExplanationReport): Example {

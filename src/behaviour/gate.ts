@@ -116,8 +116,8 @@ export function decideAdmission(
   const meetsFaults = refusal === undefined && request.meetsFaults && account.faults.length > 0
   const rules =
     operation && meetsFaults ? findMatchingRules(account.faults, targetOf(operation, request.method, key)) : NO_RULES
-  const draw = (rule: string, ordinal: number) => fraction(chanceOfFault(account, rule, ordinal)[0])
   const { longestWindow } = terms
+  const draw = rules === NO_RULES ? drawNothing : drawFor(account)
   const counted = decideCounts({ charge, rules }, account, counters, now, { longestWindow, draw })
   const { allowance, triggered } = counted
   const { quotas, requests } = counted.counters
@@ -137,6 +137,15 @@ export function decideAdmission(
 }
 
 const NO_RULES: ReturnType<typeof findMatchingRules> = []
+
+function drawNothing(): number {
+  return 0
+}
+
+/** The chance of the fault rules. It is made apart, because most requests meet none. */
+function drawFor(account: AccountState): (rule: string, ordinal: number) => number {
+  return (rule, ordinal) => fraction(chanceOfFault(account, rule, ordinal)[0])
+}
 
 /** Whether responses report quotas that were not charged. */
 export function tellsUncharged({ quotaHeaders }: Pick<Settings, 'quotaHeaders'>): boolean {

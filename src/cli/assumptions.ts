@@ -71,27 +71,19 @@ function describeOverlay(assumption: Assumption, number: string, source: Json): 
 /** The most characters of our choice, and of what the specification says, in a line of the list. */
 const [CHOICE_SHOWN, SPEC_SHOWN] = [46, 90]
 
-/** One line for each. */
+/** One line for each: its id, our choice, the number of alternatives, and what the specification leaves open. */
 function writeList(all: readonly Assumption[]): string {
   const rows = [
-    ['assumption', 'others', 'seen', 'our choice', 'left open'],
-    ...all.map((each) => [
-      ...[each.id, `${each.alternatives.length}`, wordObservability(each), wordChoice(each)],
-      shorten(each.spec, SPEC_SHOWN),
-    ]),
+    ['assumption', 'our choice', 'others', 'left open'],
+    ...all.map((each) => [each.id, wordChoice(each), `${each.alternatives.length}`, shorten(each.spec, SPEC_SHOWN)]),
   ]
-  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
   const lines = rows.map((row) => row.map((text, column) => text.padEnd(widths[column] ?? 0)).join('  '))
   return `${lines.join('\n')}\n\n${EXPLANATION}`
 }
 
-const EXPLANATION = `others: how many alternatives there are. seen: whether traffic of a service can show its choice.
-dmarc-understudy assumptions ID says more of one; assumptions overlay ID [N] prints the overlay of alternative N.`
-
-function wordObservability(assumption: Assumption): string {
-  const { observable, except } = observabilityOf(assumption)
-  return !observable ? 'no' : except === undefined ? 'yes' : 'partly'
-}
+const EXPLANATION =
+  'dmarc-understudy assumptions ID says more of one; assumptions overlay ID [N] prints the overlay of alternative N.'
 
 /** `addition`, `status 400`; without an alternative, the reason. */
 function wordChoice({ choice, alternatives, reason = '' }: Assumption): string {

@@ -1,6 +1,3 @@
-import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { type Choices, readChoices } from '../contract/choices.ts'
 import { loadContract } from '../contract/contract.ts'
 import { readOverlays } from '../contract/overlay.ts'
@@ -8,17 +5,18 @@ import { calibrate as makeOverlay, readCalibration } from '../evidence/calibrati
 import { describeCalibration } from '../evidence/calibration-report.ts'
 import { describeEvidence, type Evidence, joinEvidence, readEvidence } from '../evidence/evidence-file.ts'
 import { shorten } from '../ground/show.ts'
+import type { Conclusion } from '../judge/judge.ts'
 import { writeTarget } from '../reports/targets.ts'
-import { fileName, fileNames, type Options, optIn, PREFIX, secret, type Values, variableFor } from '../server/option.ts'
+import { fileName, fileNames, type Options, optIn, secret, type Values, variableFor } from '../server/option.ts'
 import type { Command } from './command.ts'
-import type { DiscreetTerminal } from './discreet-terminal.ts'
 import { UsageError } from './errors.ts'
-import { execute } from './execution.ts'
+import { type Execution, execute } from './execution.ts'
 import { type ReadOptions, readOptions } from './options.ts'
 import { judgeRecordings, refuseRepeated, SOLE_WRITER } from './recordings.ts'
 import { checkFiles, REPORT_OPTIONS } from './reports.ts'
+import { askService, explainTrouble, type Trouble, targetOf } from './service-asking.ts'
 import { baseUrl, SERVICE_OVERLAYS, warnOfSeveral } from './target-options.ts'
-import { verify } from './verify.ts'
+import { VERIFY_OPTIONS } from './verify.ts'
 
 const OPTIONS = {
   evidence: {
@@ -68,42 +66,18 @@ export const calibrate: Command = {
     ])
     const overlays = await readOverlays(values.overlays)
     const choices = await readChoices(overlays)
-    const asked = values.apiKey === undefined ? undefined : await askService(values, choices, terminal)
-    if (asked !== undefined && asked.evidence === undefined) return asked.code
     return execute('calibrate', terminal, async (execution) => {
-      const all: Evidence[] = []
-      for (const file of values.evidence) all.push(await readEvidence(file, choices))
-      if (asked?.evidence !== undefined) all.push(asked.evidence)
-      const warnings: string[] = []
-      if (recordings.length > 0) {
-        const seen = await judgeRecordings(recordings, { choices, ...values }, execution)
-        const targets = seen.target === undefined ? [] : [seen.target]
-        const origin = {
-          tool: 'calibrate',
-          choices,
-          overlays: values.overlays,
-          targets,
-          secrets: seen.secrets,
-        } as const
-        terminal.learn(seen.secrets)
-        all.push(describeEvidence(seen.conclusion, origin))
-        warnings.push(...seen.failures, ...seen.warnings)
-      }
-      const evidence = all.reduce(joinEvidence)
-      warnings.push(...warnOfSeveral(evidence.targets))
+      const gathered = await gather({ values, recordings, choices, execution })
+      if ('reason' in gathered) return execution.say(`calibrate: ${gathered.reason}`, gathered.exitCode)
+      const { evidence, warnings, exitCode } = gathered
       const calibration = await makeOverlay(evidence, choices)
       // Compiles the contract with the overlay like `serve`, because alternatives may contradict each other.
       const overlay = await readCalibration(calibration, 'the overlay of what was seen')
       await loadContract({ overlays: [...overlays, overlay] })
-      const { interruptedWith, ...times } = execution.times
-      const report = describeCalibration({
-        ...{ evidence, calibration, choices, warnings, ...times },
-        title: [...inputs, ...(asked === undefined ? [] : [values.baseUrl ?? ''])]
-          .map((file) => shorten(file))
-          .join(', '),
-        // The checks of verify may have failed. Only a code above 1 matters here: verify could not ask the service.
-        interruptedWith: interruptedWith ?? (asked !== undefined && asked.code > 1 ? asked.code : undefined),
-      })
+      const { interruptedWith = exitCode, ...times } = execution.times
+      const service = values.apiKey === undefined ? [] : [values.baseUrl ?? '']
+      const title = [...inputs, ...service].map((file) => shorten(file)).join(', ')
+      const report = describeCalibration({ evidence, calibration, choices, warnings, title, interruptedWith, ...times })
       // The report comes first, so a full disk cannot keep it back.
       const code = await execution.deliver(report, values.report)
       if (values.out === undefined) terminal.write(calibration.text)
@@ -114,6 +88,58 @@ export const calibrate: Command = {
       return code
     })
   },
+}
+
+interface Gathering {
+  values: Values<typeof OPTIONS>
+  recordings: readonly string[]
+  choices: Choices
+  execution: Execution
+}
+
+interface Gathered {
+  evidence: Evidence
+  warnings: readonly string[]
+  /** The exit code, if the service could not be asked to the end. */
+  exitCode: number | undefined
+}
+
+/** The evidence of the files, of the recordings and of the service. */
+async function gather({ values, recordings, choices, execution }: Gathering): Promise<Gathered | Trouble> {
+  const all: Evidence[] = []
+  const warnings: string[] = []
+  let exitCode: number | undefined
+  function add(conclusion: Conclusion, targets: readonly string[], secrets: readonly string[]): void {
+    execution.terminal.learn(secrets)
+    const origin = { tool: 'calibrate', choices, overlays: values.overlays, targets, secrets } as const
+    all.push(describeEvidence(conclusion, origin))
+  }
+  for (const file of values.evidence) all.push(await readEvidence(file, choices))
+  if (recordings.length > 0) {
+    const seen = await judgeRecordings(recordings, { choices, ...values }, execution)
+    add(seen.conclusion, seen.target === undefined ? [] : [seen.target], seen.secrets)
+    warnings.push(...seen.failures, ...seen.warnings)
+  }
+  const { apiKey, baseUrl: service } = values
+  if (apiKey !== undefined && service !== undefined) {
+    const asked = await askService({ ...ASKED, ...values, execution, choices, apiKey, baseUrl: service }).catch(
+      explainTrouble(service),
+    )
+    if ('reason' in asked) return asked
+    const { conclusion, ended } = asked.result
+    add(conclusion, [targetOf(service)], [apiKey])
+    if (ended !== undefined) warnings.push(`Not everything was asked, because ${ended.reason}.`)
+    if (ended?.kind === 'connection' || ended?.kind === 'ledger') exitCode = 3
+    if (asked.sweep !== undefined) warnings.push(`The account may not be as before; to clean up: ${asked.sweep}`)
+  }
+  const evidence = all.reduce(joinEvidence)
+  return { evidence, warnings: [...warnings, ...warnOfSeveral(evidence.targets)], exitCode }
+}
+
+/** What is asked beside the options: all that `verify` asks by default. */
+const ASKED = {
+  ...{ reserve: () => 0, readOnly: false, exhaust: false, ledger: undefined, ledgerSource: undefined },
+  ...{ domainSuffix: VERIFY_OPTIONS.domainSuffix.default, timeout: VERIFY_OPTIONS.timeout.default },
 }
 
 /** A key in the environment is there for verify, too. It asks for nothing if only files are given. */
@@ -148,38 +174,5 @@ function refuseContradictions(
   if (service === undefined) throw new UsageError(`${sources.apiKey}: needs --base-url URL, the service that is asked`)
   if (recordings.length > 0) {
     throw new UsageError('--api-key: cannot be used with recordings; write --evidence FILE with verify, and join it')
-  }
-}
-
-/**
- * Asks a service like verify does, with its ledger and its cleanup. If verify could not ask, it has said so and there
- * is no evidence.
- */
-async function askService(
-  { baseUrl: service = '', apiKey = '', allowWrites, wait, overlays }: Values<typeof OPTIONS>,
-  choices: Choices,
-  terminal: DiscreetTerminal,
-): Promise<{ code: number; evidence: Evidence | undefined }> {
-  const folder = await mkdtemp(`${tmpdir()}/understudy-`)
-  const file = `${folder}/evidence.json`
-  // These variables must not apply to verify. If they did, verify would write its reports to the same names.
-  const environment = Object.fromEntries(
-    Object.entries(terminal.environment).filter(([name]) => !name.startsWith(PREFIX)),
-  )
-  environment[variableFor('api-key')] = apiKey
-  const quiet: DiscreetTerminal = Object.create(terminal, { environment: { value: environment } })
-  try {
-    const code = await verify.run(
-      [
-        ...['--base-url', service, '--evidence', file],
-        ...(allowWrites ? ['--allow-writes'] : []),
-        ...(wait ? ['--wait'] : []),
-        ...overlays.flatMap((each) => ['--overlay', each]),
-      ],
-      quiet,
-    )
-    return { code, evidence: existsSync(file) ? await readEvidence(file, choices) : undefined }
-  } finally {
-    await rm(folder, { recursive: true, force: true })
   }
 }

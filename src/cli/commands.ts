@@ -30,7 +30,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('./vary.ts')).vary,
   },
   explore: {
-    usage: "explore [--beside 'COMMAND2'] [options] -- COMMAND",
+    usage: 'explore [options] -- COMMAND',
     summary: 'Run a command with one fault after the other, and say which faults it does not survive.',
     load: async () => (await import('./explore.ts')).explore,
   },
@@ -62,7 +62,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   },
   fixture: {
     usage: 'fixture [options]',
-    summary: 'Invent an account and write it as a fixture file for serve --fixture, or describe a fixture.',
+    summary: 'Invent an account and write it as a fixture file for serve --fixture.',
     load: async () => (await import('./fixture.ts')).fixture,
   },
   assumptions: {

@@ -126,16 +126,16 @@ export class Execution {
 
 /**
  * Executes the work of a command, which resolves to the exit code. `isOver` is that of `Execution`;
- * `exitsWithParent`: whether the end of the program that started this one counts as a signal.
+ * `exitsWith`: the id of a process whose end counts as a signal.
  */
 export async function execute(
   name: string,
   terminal: DiscreetTerminal,
   work: (execution: Execution) => Promise<number>,
-  { isOver = true, exitsWithParent = false } = {},
+  { isOver = true, exitsWith }: { isOver?: boolean; exitsWith?: number | undefined } = {},
 ): Promise<number> {
   const execution = new Execution(name, terminal, isOver)
-  if (exitsWithParent) void terminal.untilParentEnded().then(() => execution.receive('SIGTERM'))
+  for (const ended of terminal.untilEnded(exitsWith)) void ended.then(() => execution.receive('SIGTERM'))
   try {
     return await work(execution)
   } catch (error) {

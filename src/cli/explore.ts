@@ -137,7 +137,7 @@ export const explore: Command = {
     await checkFiles(report, [{ source: sources.baseline, file: baseline, isRead: !isUpdated }])
     const search = (execution: Execution) =>
       values.beside === undefined ? searchFaults(reading, execution) : searchBeside(reading, values.beside, execution)
-    return execute('explore', terminal, search, { exitsWithParent: values.exitWithParent })
+    return execute('explore', terminal, search, { exitsWith: values.exitWith })
   },
 }
 

@@ -31,7 +31,7 @@ const OPTIONS = {
 } as const satisfies Options
 
 /** The options that mean something beside `--attach`. */
-const OF_ATTACHED: ReadonlySet<string> = new Set(['attach', 'adminToken', 'logLevel', 'logFormat', 'exitWithParent'])
+const OF_ATTACHED: ReadonlySet<string> = new Set(['attach', 'adminToken', 'logLevel', 'logFormat', 'exitWith'])
 
 type McpReading = ReadOptions<typeof OPTIONS>
 
@@ -44,7 +44,7 @@ export const mcp: Command = {
     refuseOperands('mcp', reading.positionals)
     if (values.attach !== undefined) refuseOptionsOfServer(reading)
     const readyFile = values.readyFile === undefined ? undefined : new ReadyFile(values.readyFile, sources.readyFile)
-    const stopped = [terminal.untilStopped(), ...(values.exitWithParent ? [terminal.untilParentEnded()] : [])]
+    const stopped = [terminal.untilStopped(), ...terminal.untilEnded(values.exitWith)]
     return withServerOptions(reading, terminal, async (options) => {
       const service = values.attach === undefined ? await startUnderstudy(options) : undefined
       try {

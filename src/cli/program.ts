@@ -1,5 +1,5 @@
 import { optimiseLater } from '../ground/machine.ts'
-import { showWritten } from '../ground/show.ts'
+import { printable, showWritten } from '../ground/show.ts'
 import type { CommandError } from '../trials/command.ts'
 import { COMMANDS } from './commands.ts'
 import { type DiscreetTerminal, makeDiscreet } from './discreet-terminal.ts'
@@ -88,6 +88,6 @@ function explain(error: unknown): { message: string; exitCode: number } {
   // A shell uses different exit codes for the reasons why a command cannot start.
   const exitCode = name === 'CommandError' ? (error as CommandError).exitCode : EXIT_CODES[name]
   // A value of the user may contain line breaks, but the message must be one line.
-  if (exitCode !== undefined) return { message: message.replaceAll(/\s*\n\s*/g, ' '), exitCode }
+  if (exitCode !== undefined) return { message: printable(message.replaceAll(/\s*\n\s*/g, ' ')), exitCode }
   return { message: stack ?? String(error), exitCode: 3 }
 }

@@ -24,7 +24,7 @@ import { withNamedOptions } from './start.ts'
 import { baseUrl } from './target-options.ts'
 import { readVersion } from './version.ts'
 
-const { port, host, adminToken, admin, readyFile, exitWithParent } = COMMAND_LINE_OPTIONS
+const { port, host, adminToken, admin, readyFile, exitWith } = COMMAND_LINE_OPTIONS
 
 export const OPTIONS = {
   target: {
@@ -58,10 +58,7 @@ export const OPTIONS = {
     ...readyFile,
     help: 'JSON file with base_url, admin_url, api_key (null), pid and instance. It exists while the proxy takes connections.',
   },
-  exitWithParent: {
-    ...exitWithParent,
-    help: 'Stop when the program that started the proxy has ended, also through npx.',
-  },
+  exitWith,
   ...REVIEW_OPTIONS,
 } as const satisfies Options
 
@@ -113,7 +110,7 @@ export const proxy: Command = {
       return review.finish({ conclusion, answers, report, findings, isWhole, target: target.url, secrets }, execution)
     }
     try {
-      return await execute('proxy', terminal, work, { exitsWithParent: values.exitWithParent })
+      return await execute('proxy', terminal, work, { exitsWith: values.exitWith })
     } finally {
       ready?.remove()
       await recording?.close()
@@ -170,7 +167,7 @@ function start(session: ProxySession): Promise<RunningProxy> {
     log: {
       info: () => {},
       warn: () => {},
-      error: (fields, message) => say(`${message} ${JSON.stringify(describeErrorIn(fields))}`),
+      error: (fields, message) => say(`${message} ${'err' in fields ? (fields.err as Error).stack : ''}`),
     },
     record: recording && ((exchange) => recording.add(exchange)),
     seen: (exchange) => answers.note(exchange),
@@ -182,12 +179,6 @@ function start(session: ProxySession): Promise<RunningProxy> {
     },
     said: say,
   })
-}
-
-/** The stack of an error in the log. Such an error is a bug of this program. */
-function describeErrorIn(fields: object): unknown {
-  const { err, ...rest } = fields as { err?: unknown }
-  return { ...rest, err: err instanceof Error ? err.stack : err }
 }
 
 function describeLive(finding: JudgedDifference): string {

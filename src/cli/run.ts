@@ -64,7 +64,7 @@ export const run: Command = {
       })
       return exitCode
     }
-    return execute('run', terminal, work, { isOver: false, exitsWithParent: values.exitWithParent })
+    return execute('run', terminal, work, { isOver: false, exitsWith: values.exitWith })
   },
 }
 

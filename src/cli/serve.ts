@@ -21,8 +21,7 @@ export const serve: Command = {
     const { values, sources } = reading
     refuseOperands('serve', reading.positionals)
     const readyFile = values.readyFile === undefined ? undefined : new ReadyFile(values.readyFile, sources.readyFile)
-    // Begins before the start of the server, because the parent may end during the start.
-    const orphaned = values.exitWithParent ? [terminal.untilParentEnded()] : []
+    const orphaned = terminal.untilEnded(values.exitWith)
     return withServerOptions(reading, terminal, async (options) => {
       const service = await startUnderstudy(options)
       // Must be set before other programs read that the server is ready: they may stop it at once.

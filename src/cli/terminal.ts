@@ -1,8 +1,8 @@
 import type { Readable, Writable } from 'node:stream'
 import type { Log } from '../ground/log.ts'
+import { clearInterval, setInterval } from '../ground/timers.ts'
 import type { Redact } from '../journal/redaction/redaction.ts'
 import { type LogFormat, type LogLevel, openLog } from './log.ts'
-import { untilParentEnded } from './parent.ts'
 
 /** The output on which a person reads. */
 export interface Screen {
@@ -43,8 +43,8 @@ export interface Terminal {
   onSignal(listener: (signal: StopSignal) => void): () => void
   /** Lets the next signal to stop end the program at once, after it has printed this text on standard error. */
   endAtNextSignal(say: string): void
-  /** Resolves when the program that started this one has ended. */
-  untilParentEnded(): Promise<void>
+  /** Resolves when the process with this id has ended; nothing, if there is no id. */
+  untilEnded(pid: number | undefined): Promise<void>[]
 }
 
 /** The terminal of the process. */
@@ -78,7 +78,7 @@ export function openProcessTerminal(): Terminal {
     untilStopped: async () => void (await nextSignal()),
     onSignal: (listener) => listenToSignals(listener),
     endAtNextSignal,
-    untilParentEnded,
+    untilEnded: (pid) => (pid === undefined ? [] : [untilEnded(pid)]),
   }
 }
 
@@ -121,4 +121,28 @@ function endAtNextSignal(say: string): void {
     console.error(say)
     process.kill(process.pid, signal)
   })
+}
+
+/** How often is looked whether a process has ended, in milliseconds. */
+const INTERVAL = 200
+
+function untilEnded(pid: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setInterval(() => {
+      if (isAlive(pid)) return
+      clearInterval(timer)
+      resolve()
+    }, INTERVAL)
+    // The timer must not keep the program running.
+    timer.unref()
+  })
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
 }

@@ -63,7 +63,6 @@ const REASONS: Readonly<Record<string, string>> = {
   store: OWN_ACCOUNT,
   'store-prefix': OWN_ACCOUNT,
   'ready-file': 'each trial has a server of its own; the command reads its address in UNDERSTUDY_BASE_URL',
-  'exit-with-parent': 'a signal ends this program and its trials',
 }
 
 /** The option of a command that finds out by itself how many trials can run at the same time. */

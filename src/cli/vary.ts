@@ -14,7 +14,7 @@ import { checkFiles, REPORT_OPTIONS } from './reports.ts'
 import { withServerOptions } from './start.ts'
 import { AUTOMATIC_JOBS, millisecondsOf, readTrial, SEPARATE_TRIAL_OPTIONS, withoutOptions } from './trial-options.ts'
 
-const { exitWithParent: _exit, ...SHARED } = SEPARATE_TRIAL_OPTIONS
+const SHARED = SEPARATE_TRIAL_OPTIONS
 
 /** The options of `vary` itself. The others are options of the server and of the command. */
 const OWN_OPTIONS = {
@@ -69,30 +69,35 @@ export const vary: Command = {
         ? undefined
         : await readEarlier(values.since, command.map(terminal.redact), choices.ids)
     const { setEnv: variables, jobs, repeats, bail, exhaustive } = values
-    return execute('vary', terminal, async (execution) => {
-      const { onSignal, signal } = execution
-      try {
-        const result = await withServerOptions(reading, terminal, (options) =>
-          runVary({
-            ...{ command, variables, choices, accepts, since, signal, onSignal },
-            ...{ jobs, repeats, bail, exhaustive },
-            environment: terminal.environment,
-            redact: terminal.redact,
-            server: { ...options, overlays: [] },
-            timeout: millisecondsOf(values.timeout),
-            maxTime: millisecondsOf(values.maxTime),
-            onProgress: (said) => execution.show(said),
-          }),
-        )
-        const { writeCommandLine } = terminal
-        const sameOptions = withoutOptions(words, OWN_OPTIONS)
-        const report = describeVary({ result, choices, sameOptions, writeCommandLine, ...execution.times })
-        return await execution.deliver(report, values.report)
-      } catch (error) {
-        if (error instanceof BaselineError) return execution.say(`vary: ${error.message}`, 1)
-        throw error
-      }
-    })
+    return execute(
+      'vary',
+      terminal,
+      async (execution) => {
+        const { onSignal, signal } = execution
+        try {
+          const result = await withServerOptions(reading, terminal, (options) =>
+            runVary({
+              ...{ command, variables, choices, accepts, since, signal, onSignal },
+              ...{ jobs, repeats, bail, exhaustive },
+              environment: terminal.environment,
+              redact: terminal.redact,
+              server: { ...options, overlays: [] },
+              timeout: millisecondsOf(values.timeout),
+              maxTime: millisecondsOf(values.maxTime),
+              onProgress: (said) => execution.show(said),
+            }),
+          )
+          const { writeCommandLine } = terminal
+          const sameOptions = withoutOptions(words, OWN_OPTIONS)
+          const report = describeVary({ result, choices, sameOptions, writeCommandLine, ...execution.times })
+          return await execution.deliver(report, values.report)
+        } catch (error) {
+          if (error instanceof BaselineError) return execution.say(`vary: ${error.message}`, 1)
+          throw error
+        }
+      },
+      { exitsWith: values.exitWith },
+    )
   },
 }
 

@@ -6,7 +6,7 @@ import { pointerOf } from '../ground/schema.ts'
 export type CodeByKeyword = Readonly<Record<string, string>>
 
 /** Stands for the value of a field that may hold a secret. */
-export const HIDDEN_VALUE = '…'
+const HIDDEN_VALUE = '…'
 
 /** The error codes of keywords in schemas without their own `x-error`. */
 export function defaultCodesOf(document: Json): CodeByKeyword {

@@ -2,7 +2,7 @@ import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { refreshDay } from '../domain/dmarc.ts'
 import { RuleEvidence } from './evidence.ts'
-import { itemsByOperation, shows } from './items.ts'
+import { type Item, itemsByOperation, shows } from './items.ts'
 import type { Observation } from './observation.ts'
 
 /** A kind of response, and how often the service and faults have given it. */
@@ -19,8 +19,11 @@ export interface ResponseCount {
 /** What requests have shown of the contract: responses, rules and edges of limits, all by their names. */
 export class Coverage {
   readonly contract: Contract
-  readonly #responses = new Map<string, ResponseCount>()
+  /** By operation, because a client meets few responses of each. */
+  readonly #responses = new Map<Operation | undefined, ResponseCount[]>()
   readonly #shown = new Set<string>()
+  /** By operation, its items that may still be missing. */
+  readonly #missing = new Map<Operation, readonly Item[]>()
   /** By operation: the refresh day of its last success, and the number of successes on that day. */
   readonly #successes = new Map<Operation, { day: number; times: number }>()
   readonly #onShown: ((item: string) => void) | undefined
@@ -34,23 +37,29 @@ export class Coverage {
   /** Records an answered request. */
   observe(observation: Observation): void {
     const { operation, status, code, injected, now } = observation
-    this.addResponses({ operation, status, code, genuine: injected ? 0 : 1, injected: injected ? 1 : 0 })
-    const items = operation && itemsByOperation(this.contract).get(operation)
-    if (operation === undefined || items === undefined || injected) return
-    const timesToday = code === undefined ? this.noteSuccess(operation, now) : 0
+    const count = this.#countOf(operation, status, code)
+    if (injected) count.injected++
+    else count.genuine++
+    if (operation === undefined || injected) return
+    const items = this.#missing.get(operation) ?? itemsByOperation(this.contract).get(operation) ?? []
+    if (items.length === 0) return
+    const timesToday = code === undefined ? this.#noteSuccess(operation, now) : 0
     const evidence = new RuleEvidence(observation, this.contract, timesToday)
+    const before = this.#shown.size
     for (const item of items) {
       if (this.#shown.has(item.name) || !shows(item, observation, evidence)) continue
       this.#shown.add(item.name)
       this.#onShown?.(item.name)
     }
+    if (this.#shown.size === before && this.#missing.has(operation)) return
+    this.#missing.set(
+      operation,
+      items.filter(({ name }) => !this.#shown.has(name)),
+    )
   }
 
-  /**
-   * Records that the operation has succeeded, here or in another process, at a time of the account's clock. Returns the
-   * number of its successes on that refresh day.
-   */
-  noteSuccess(operation: Operation, now: number): number {
+  /** Returns the number of successes of the operation on this refresh day. `now` is on the account's clock. */
+  #noteSuccess(operation: Operation, now: number): number {
     const day = refreshDay(now, this.contract.settings.refresh)
     const last = this.#successes.get(operation)
     const times = last?.day === day ? last.times + 1 : 1
@@ -58,16 +67,20 @@ export class Coverage {
     return times
   }
 
+  #countOf(operation: Operation | undefined, status: number, code: string | undefined): ResponseCount {
+    let counts = this.#responses.get(operation)
+    if (counts === undefined) this.#responses.set(operation, (counts = []))
+    for (const count of counts) if (count.status === status && count.code === code) return count
+    const count = { operation, status, code, genuine: 0, injected: 0 }
+    counts.push(count)
+    return count
+  }
+
   /** Adds a number of responses, with the same counts as `observe`. */
-  addResponses(added: ResponseCount): void {
-    const name = nameOfResponse(added.operation?.id, added.status, added.code)
-    const known = this.#responses.get(name)
-    if (known === undefined) {
-      this.#responses.set(name, { ...added })
-      return
-    }
-    known.genuine += added.genuine
-    known.injected += added.injected
+  addResponses({ operation, status, code, genuine, injected }: ResponseCount): void {
+    const count = this.#countOf(operation, status, code)
+    count.genuine += genuine
+    count.injected += injected
   }
 
   /** Records that the item with this name was shown. */
@@ -77,7 +90,7 @@ export class Coverage {
 
   /** Adds the records of another coverage of the same contract. */
   add(other: Coverage): void {
-    for (const response of other.#responses.values()) this.addResponses(response)
+    for (const response of other.responses.values()) this.addResponses(response)
     for (const name of other.#shown) this.#shown.add(name)
   }
 
@@ -87,7 +100,8 @@ export class Coverage {
 
   /** The responses by `nameOfResponse`. */
   get responses(): ReadonlyMap<string, ResponseCount> {
-    return this.#responses
+    const all = [...this.#responses.values()].flat()
+    return new Map(all.map((count) => [nameOfResponse(count.operation?.id, count.status, count.code), count]))
   }
 }
 

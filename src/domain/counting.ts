@@ -1,19 +1,19 @@
-import { OrderedMap } from 'immutable'
+import { Map as ImmutableMap } from 'immutable'
 import type { AccountState } from './account.ts'
 import { type FaultTally, type MatchingRule, type TriggeredRule, triggerRule } from './faults.ts'
 import { type Allowance, type Charge, chargeQuota, type Hits, keyHashOf } from './quotas.ts'
 
 /** The counts beside the state of an account. A value: a change makes new ones. */
 export interface Counters {
-  /** By bucket, in the order in which the windows began. */
-  readonly quotas: OrderedMap<string, Hits>
+  /** By bucket. */
+  readonly quotas: ImmutableMap<string, Hits>
   /** By the id of the fault rule. */
-  readonly tallies: OrderedMap<string, FaultTally>
+  readonly tallies: ImmutableMap<string, FaultTally>
   /** How many requests the account has received. */
   readonly requests: number
 }
 
-export const NO_COUNTERS: Counters = { quotas: OrderedMap(), tallies: OrderedMap(), requests: 0 }
+export const NO_COUNTERS: Counters = { quotas: ImmutableMap(), tallies: ImmutableMap(), requests: 0 }
 
 /** What the gate wants to count of a request. */
 export interface CountedRequest {
@@ -84,8 +84,7 @@ function limitAt({ limit, graceLimit, graceEnds, window, start, enforced }: Plan
 }
 
 /**
- * A new window goes to the end, and the windows that are over are dropped. So are those in the future, because the clock
- * was set back. The windows are in the order of their beginning, so each costs only its own removal.
+ * When a window begins, those that are over are dropped. So are those in the future, because the clock was set back.
  */
 function setHits(
   quotas: Counters['quotas'],
@@ -95,13 +94,9 @@ function setHits(
   now: number,
 ): Counters['quotas'] {
   if (hits.used !== 1) return quotas.set(bucket, hits)
-  const others = quotas.delete(bucket)
   const over: string[] = []
-  for (const [name, { startedAt }] of others) {
-    if (startedAt > oldest && startedAt <= now) break
-    over.push(name)
-  }
-  return others.deleteAll(over).set(bucket, hits)
+  for (const [name, { startedAt }] of quotas) if (startedAt <= oldest || startedAt > now) over.push(name)
+  return quotas.deleteAll(over).set(bucket, hits)
 }
 
 function tallyRules(
@@ -126,9 +121,9 @@ export function refundCharge(
   return { counters: { ...counters, quotas: counters.quotas.set(bucket, after) }, hits: after }
 }
 
-/** Begins a window of the bucket, or replaces its hits. The windows stay in the order of their beginning. */
+/** Begins a window of the bucket, or replaces its hits. */
 export function setWindow(counters: Counters, bucket: string, hits: Hits): Counters {
-  return { ...counters, quotas: counters.quotas.delete(bucket).set(bucket, hits) }
+  return { ...counters, quotas: counters.quotas.set(bucket, hits) }
 }
 
 /** The counters without the counts of keys and fault rules that the account does not have. */

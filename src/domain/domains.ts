@@ -1,4 +1,4 @@
-import type { AccountState, DomainGroup, MonitoredDomain } from './account.ts'
+import { type AccountState, type DomainGroup, type MonitoredDomain, withContents } from './account.ts'
 import { accept, type Decision, type Problem, refusalOf } from './errors.ts'
 import type { Settings } from './settings.ts'
 
@@ -33,7 +33,7 @@ export function addDomains(
     name,
     { name, addedAt: now, features: [], ...traits(name) },
   ])
-  return accept(added.length === 0 ? state : { ...state, domains: state.domains.merge(added) }, { domains })
+  return accept(added.length === 0 ? state : withContents(state, { domains: state.domains.merge(added) }), { domains })
 }
 
 /**
@@ -74,8 +74,7 @@ export function deleteDomains(
     { ...group, domains: group.domains.filter((member) => !removed.has(member)) },
   ])
   const groups = state.groups.merge(shrunk)
-  const next = { ...state, domains: state.domains.deleteAll(removed), groups }
-  return accept(next, { domains })
+  return accept(withContents(state, { domains: state.domains.deleteAll(removed), groups }), { domains })
 }
 
 export function hasRepeats(names: readonly string[]): boolean {

@@ -1,4 +1,4 @@
-import type { AccountState, DomainGroup } from './account.ts'
+import { type AccountState, type DomainGroup, withContents } from './account.ts'
 import { hasRepeats, problemWith } from './domains.ts'
 import { accept, type Decision, type Problem, refusalOf, refuse } from './errors.ts'
 import type { GroupIds } from './group-ids.ts'
@@ -70,15 +70,8 @@ export function createGroup(
   const { id, groupsCreated } = free
   const group = { id, name: input.name, domains }
   const groups = settings.sharedDomains === 'moved' ? withoutMembers(state.groups, domains) : state.groups
-  return accept(
-    {
-      ...state,
-      groups: groups.set(id, group),
-      groupNames: state.groupNames.set(compared, id),
-      groupsCreated,
-    },
-    group,
-  )
+  const groupNames = state.groupNames.set(compared, id)
+  return accept(withContents(state, { groups: groups.set(id, group), groupNames, groupsCreated }), group)
 }
 
 /**
@@ -134,12 +127,11 @@ export function updateGroup(
   const grows = changes.domains !== undefined || changes.addDomains !== undefined
   const groups = settings.sharedDomains !== 'moved' || !grows ? state.groups : withoutMembers(state.groups, domains)
   const updated = { id, name: changes.name ?? group.name, domains }
-  const next = { ...state, groups: groups.set(id, updated) }
-  if (compared !== undefined && holder === undefined) {
-    const former = comparedUnder(settings, group.name)
-    next.groupNames = state.groupNames.delete(former).set(compared, id)
-  }
-  return accept(next, updated)
+  const isRenamed = compared !== undefined && holder === undefined
+  const groupNames = isRenamed
+    ? state.groupNames.delete(comparedUnder(settings, group.name)).set(compared, id)
+    : state.groupNames
+  return accept(withContents(state, { groups: groups.set(id, updated), groupNames }), updated)
 }
 
 /** Source: DELETE /domaingroups, "Only the grouping is removed; member domains stay monitored." */
@@ -151,7 +143,8 @@ export function deleteGroup(
   const group = state.groups.get(id)
   if (group === undefined) return refuse(unknownGroup(id))
   const compared = comparedUnder(settings, group.name)
-  return accept({ ...state, groups: state.groups.delete(id), groupNames: state.groupNames.delete(compared) }, group)
+  const groupNames = state.groupNames.delete(compared)
+  return accept(withContents(state, { groups: state.groups.delete(id), groupNames }), group)
 }
 
 function withoutRepeats(names: readonly string[]): readonly string[] {

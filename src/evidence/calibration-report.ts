@@ -26,7 +26,6 @@ export function describeCalibration(options: CalibrationReportOptions): Report {
   const findings = contradicted.map((each) => showContradiction(each, places.get(each.id)))
   const isEmpty = judged === 0 && evidence.observations.length === 0
   const passed = contradicted.length === 0 && !isEmpty
-  // As docs/schemas/calibration.json describes it.
   const json = {
     targets,
     exchanges,

@@ -36,7 +36,7 @@ export interface EvidenceReportOptions extends CommandTimes {
   facts?: readonly Fact[]
 }
 
-/** The JSON report of `check` and `proxy`, as `docs/schemas/check.json` describes it. */
+/** The JSON report of `check` and `proxy`. */
 export interface EvidenceReport {
   exchanges: number
   judged: number

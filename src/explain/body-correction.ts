@@ -4,8 +4,8 @@ import type { Operation } from '../contract/api.ts'
 import type { Problem } from '../domain/errors.ts'
 import { cleanName, cutName } from '../domain/group-names.ts'
 import { nearestName } from '../ground/edit-distance.ts'
-import { isObject, type Json, stepsOf, valueAt } from '../ground/json.ts'
-import type { BodyDraft, DraftVerdict } from './body-draft.ts'
+import { isObject, stepsOf, valueAt } from '../ground/json.ts'
+import type { BodyDraft, EntryVerdict } from './body-draft.ts'
 import { hostnameWithin } from './hostname-repair.ts'
 import { quoted } from './wording.ts'
 
@@ -16,48 +16,42 @@ export interface CorrectionPurpose {
   rehearsal: Rehearsal
 }
 
-/** Corrects all problems of a kind. */
-type BodyRemedy = (draft: BodyDraft, problems: readonly Problem<string>[], purpose: CorrectionPurpose) => void
-/** Corrects one problem of the field with this name. */
-type FieldRemedy = (draft: BodyDraft, name: string, problem: Problem<string>, purpose: CorrectionPurpose) => void
-
-/**
- * Remedies by kind of problem, in the order of their use. Omitted fields need no correction, so that remedy comes
- * first. The number of entries is known only when each entry is valid, so that remedy comes last.
- */
-const REMEDIES: readonly (readonly [wrong: (problem: Problem<string>) => boolean, remedy: BodyRemedy])[] = [
-  [({ reason }) => reason === 'additionalProperties', each(placeField)],
-  [({ reason, field }) => reason === 'type' && stepsIn(field).length === 1, each(convertField)],
-  [({ field }) => stepsIn(field).length === 2, correctEntries],
-  [({ code }) => code === 'duplicate_name', each(renameGroup)],
-  [({ reason }) => reason === 'maxLength' || reason === 'minLength' || reason === 'pattern', each(correctName)],
-  [({ reason }) => CHARACTERS.has(reason ?? ''), each(cleanGroupName)],
-  [
-    ({ reason }) => reason === 'not',
-    (draft) => draft.drop('domains', 'it cannot be combined with changes of single members'),
-  ],
-  [({ reason }) => reason === 'maxItems', each(keepFirst)],
-  [({ reason }) => LACKS.has(reason ?? ''), each(fillIn)],
-  [({ reason }) => reason === 'bytes', shrink],
-]
-
-/** A field with several problems is corrected once, because the other problems are those of its former value. */
-function each(remedy: FieldRemedy): BodyRemedy {
-  return (draft, problems, purpose) => {
-    const corrected = new Set<string>()
-    for (const problem of problems) {
-      const name = nameOf(problem)
-      if (!corrected.has(name)) remedy(draft, name, problem, purpose)
-      corrected.add(name)
-    }
-  }
+/** A field with problems of one kind, which a remedy corrects in the draft. */
+interface WrongField {
+  name: string
+  /** The first of them. The others may be those of the same value. */
+  problem: Problem<string>
+  problems: readonly Problem<string>[]
 }
 
+type Remedy = (draft: BodyDraft, wrong: WrongField, purpose: CorrectionPurpose) => void
+
 /** Reasons for forbidden characters in a name. */
-const CHARACTERS = new Set(['control', 'surrogate'])
+const CHARACTERS = ['control', 'surrogate']
 /** Reasons for a missing field or entry: any of them, or a certain one. */
-const LACKS_ANY = new Set(['minProperties', 'anyOf'])
-const LACKS = new Set(['required', 'minItems', ...LACKS_ANY])
+const LACKS_ANY = ['minProperties', 'anyOf']
+const LACKS = ['required', 'minItems', ...LACKS_ANY]
+
+/**
+ * Remedies by kind of problem, in the order of their use. Fields that are left out need no correction, so that remedy
+ * comes first. The number of entries is known only when each entry is valid, so that remedy comes last.
+ */
+const REMEDIES: readonly (readonly [fits: (problem: Problem<string>, reason: string) => boolean, remedy: Remedy])[] = [
+  [(_, reason) => reason === 'additionalProperties', placeField],
+  [({ field }, reason) => reason === 'type' && stepsIn(field).length === 1, convertField],
+  [({ field }) => stepsIn(field).length === 2, correctEntries],
+  [({ code }) => code === 'duplicate_name', renameGroup],
+  [(_, reason) => reason === 'maxLength', cutGroupName],
+  [(_, reason) => reason === 'minLength' || reason === 'pattern', replaceGroupName],
+  [(_, reason) => CHARACTERS.includes(reason), cleanGroupName],
+  [
+    (_, reason) => reason === 'not',
+    (draft) => draft.drop('domains', 'it cannot be combined with changes of single members'),
+  ],
+  [(_, reason) => reason === 'maxItems', keepFirst],
+  [(_, reason) => LACKS.includes(reason), fillIn],
+  [(_, reason) => reason === 'bytes', shrink],
+]
 
 /** Applies the first remedy that fits one of the problems. Returns false if none fits. */
 export function correctBody(
@@ -65,11 +59,14 @@ export function correctBody(
   problems: readonly Problem<string>[],
   purpose: CorrectionPurpose,
 ): boolean {
-  for (const [wrong, remedy] of REMEDIES) {
-    const fitting = problems.filter(wrong)
-    if (fitting.length === 0) continue
-    remedy(draft, fitting, purpose)
-    return true
+  for (const [fits, remedy] of REMEDIES) {
+    const wrong = new Map<string, [Problem<string>, ...Problem<string>[]]>()
+    for (const problem of problems.filter((each) => fits(each, each.reason ?? ''))) {
+      const [name = ''] = stepsIn(problem.field)
+      wrong.set(name, [...(wrong.get(name) ?? []), problem] as [Problem<string>, ...Problem<string>[]])
+    }
+    for (const [name, problems] of wrong) remedy(draft, { name, problem: problems[0], problems }, purpose)
+    if (wrong.size > 0) return true
   }
   return false
 }
@@ -78,36 +75,31 @@ function stepsIn(field: string | undefined): string[] {
   return field?.startsWith('/') ? stepsOf(field) : []
 }
 
-function nameOf({ field }: Problem<string>): string {
-  return stepsIn(field)[0] ?? ''
+/** The samples of the body's fields, from the behaviour of the operation. */
+function fieldsOf({ operation, rehearsal }: CorrectionPurpose): Readonly<Record<string, FieldSample>> {
+  return rehearsal.contract.behaviourOf(operation).fields ?? {}
 }
 
-function schemaOf(name: string, { bodySchema }: Operation): Json {
-  const properties = valueAt(bodySchema, '/properties')
-  const schema = isObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined
-  return isObject(schema) ? schema : {}
-}
-
-function placeField(draft: BodyDraft, name: string, _: Problem<string>, { operation }: CorrectionPurpose): void {
-  const known = Object.keys((operation.bodySchema?.['properties'] ?? {}) as Json)
+function placeField(draft: BodyDraft, { name }: WrongField, { operation }: CorrectionPurpose): void {
+  const known = Object.keys(operation.bodySchema?.['properties'] ?? {})
   const meant = nearestName(
     name,
-    known.filter((other) => !draft.has(other)),
+    known.filter((other) => !draft.names.includes(other)),
   )
   if (meant === undefined) draft.drop(name, 'there is no such field')
   else draft.rename(name, meant)
 }
 
-function convertField(draft: BodyDraft, name: string, _: Problem<string>, { operation }: CorrectionPurpose): void {
-  const { type } = schemaOf(name, operation)
+function convertField(draft: BodyDraft, { name }: WrongField, { operation }: CorrectionPurpose): void {
+  const type = valueAt(operation.bodySchema, `/properties/${name}/type`)
   const value = draft.get(name)
   const converted = type === 'array' ? asEntries(value) : type === 'string' ? asText(value) : undefined
-  if (converted === undefined) draft.drop(name, `${quoted(value)} is not of type ${String(type)}`)
-  else draft.set(name, converted, `\`${name}\` is of type ${String(type)}, which ${quoted(value)} is not.`)
+  if (converted === undefined) draft.drop(name, `${quoted(value)} is not of type ${type}`)
+  else draft.set(name, converted, `\`${name}\` is of type ${type}, which ${quoted(value)} is not.`)
 }
 
 function asEntries(value: unknown): string[] | undefined {
-  if (typeof value === 'object') {
+  if (isObject(value)) {
     const text = asText(value)
     return text === undefined ? undefined : [text]
   }
@@ -119,29 +111,23 @@ function asEntries(value: unknown): string[] | undefined {
 function asText(value: unknown): string | undefined {
   if (typeof value === 'string') return value
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
-  if (Array.isArray(value)) return value.length === 1 && typeof value[0] === 'string' ? value[0] : undefined
-  const text = ['domain', 'name'].map((name) => valueAt(value, `/${name}`)).find((each) => typeof each === 'string')
-  return text as string | undefined
+  const single = Array.isArray(value) && value.length === 1 ? value[0] : undefined
+  return [single, valueAt(value, '/domain'), valueAt(value, '/name')].find((each) => typeof each === 'string')
 }
 
-function correctEntries(draft: BodyDraft, problems: readonly Problem<string>[], purpose: CorrectionPurpose): void {
-  const verdicts = new Map<string, Map<number, DraftVerdict>>()
+function correctEntries(draft: BodyDraft, { name, problems }: WrongField, purpose: CorrectionPurpose): void {
+  const verdicts = new Map<number, EntryVerdict>()
+  const entries = draft.entriesOf(name)
   for (const problem of problems) {
-    const [name = '', step] = stepsIn(problem.field)
-    const index = Number(step)
-    const ofField = verdicts.get(name) ?? new Map<number, DraftVerdict>()
-    verdicts.set(name, ofField)
-    if (ofField.has(index)) continue
-    const entry = (draft.get(name) as unknown[])[index]
-    const instead = mendEntry(entry, name, problem, purpose)
-    ofField.set(index, instead === undefined ? { why: whyNot(entry, problem) } : { instead })
+    const index = Number(stepsIn(problem.field)[1])
+    if (verdicts.has(index)) continue
+    const instead = mendEntry(entries[index], name, problem, purpose)
+    verdicts.set(index, instead === undefined ? { why: whyNot(entries[index], problem) } : { instead })
   }
-  for (const [name, ofField] of verdicts) {
-    draft.judge(name, ofField)
-    if ((draft.get(name) as unknown[]).length > 0) continue
-    const emptied = fieldsOf(purpose)[name]?.whenEmptied?.(purpose.query, purpose.rehearsal.state)
-    if (emptied !== undefined) draft.set(name, emptied.value, emptied.change)
-  }
+  draft.judge(name, verdicts)
+  if (draft.entriesOf(name).length > 0) return
+  const emptied = fieldsOf(purpose)[name]?.whenEmptied?.(purpose.query, purpose.rehearsal.state)
+  if (emptied !== undefined) draft.set(name, emptied.value, emptied.change)
 }
 
 function mendEntry(
@@ -175,34 +161,32 @@ function whyNot(entry: unknown, { code, reason = code, about }: Problem<string>)
   return `${quoted(entry)} ${why}`
 }
 
-/** The samples of the body's fields, from the behaviour of the operation. */
-function fieldsOf({ operation, rehearsal }: CorrectionPurpose): Readonly<Record<string, FieldSample>> {
-  return rehearsal.contract.behaviourOf(operation).fields ?? {}
-}
-
-function renameGroup(draft: BodyDraft, name: string, _: Problem<string>, { rehearsal }: CorrectionPurpose): void {
+function renameGroup(draft: BodyDraft, { name }: WrongField, { rehearsal }: CorrectionPurpose): void {
   const taken = draft.get(name)
   const fresh = rehearsal.freshName(String(taken))
   draft.set(name, fresh, `\`${name}\` is ${quoted(fresh)}, because another group is called ${quoted(taken)}.`)
 }
 
-function correctName(
-  draft: BodyDraft,
-  name: string,
-  { reason, about }: Problem<string>,
-  purpose: CorrectionPurpose,
-): void {
-  const { rehearsal } = purpose
-  const given = draft.get(name)
-  if (reason === 'maxLength') {
-    const corrected = cutName(String(given), Number(about?.['limit']))
-    draft.set(name, corrected, `\`${name}\` was cut to ${about?.['limit']} characters.`)
-  } else {
-    const present = presentName(purpose)
-    const corrected = present ?? rehearsal.freshName()
-    const whose = present === undefined ? '' : ', as it is now'
-    draft.set(name, corrected, `\`${name}\` is ${quoted(corrected)}${whose}, because ${quoted(given)} is no name.`)
-  }
+function cutGroupName(draft: BodyDraft, { name, problem }: WrongField): void {
+  const limit = Number(problem.about?.['limit'])
+  draft.set(name, cutName(String(draft.get(name)), limit), `\`${name}\` was cut to ${limit} characters.`)
+}
+
+function replaceGroupName(draft: BodyDraft, { name }: WrongField, purpose: CorrectionPurpose): void {
+  const present = presentName(purpose)
+  const corrected = present ?? purpose.rehearsal.freshName()
+  const whose = present === undefined ? '' : ', as it is now'
+  draft.set(
+    name,
+    corrected,
+    `\`${name}\` is ${quoted(corrected)}${whose}, because ${quoted(draft.get(name))} is no name.`,
+  )
+}
+
+function cleanGroupName(draft: BodyDraft, { name }: WrongField, purpose: CorrectionPurpose): void {
+  const given = String(draft.get(name))
+  const corrected = cleanName(given) || (presentName(purpose) ?? purpose.rehearsal.freshName())
+  draft.set(name, corrected, `\`${name}\` is ${quoted(corrected)} instead of ${quoted(given)}.`)
 }
 
 /** The name of the group in the query. A correction that needs any name does not change it. */
@@ -210,48 +194,40 @@ function presentName({ query, rehearsal }: CorrectionPurpose): string | undefine
   return rehearsal.state.groups.get(query['id'] ?? '')?.name
 }
 
-function cleanGroupName(draft: BodyDraft, name: string, _: Problem<string>, purpose: CorrectionPurpose): void {
-  const { rehearsal } = purpose
-  const given = String(draft.get(name))
-  const corrected = cleanName(given) || (presentName(purpose) ?? rehearsal.freshName())
-  draft.set(name, corrected, `\`${name}\` is ${quoted(corrected)} instead of ${quoted(given)}.`)
-}
-
-function keepFirst(draft: BodyDraft, name: string, { about }: Problem<string>): void {
-  const limit = Number(about?.['limit'])
+function keepFirst(draft: BodyDraft, { name, problem }: WrongField): void {
+  const limit = Number(problem.about?.['limit'])
   draft.truncate(name, limit, `a request names at most ${limit}`)
 }
 
-/** Adds a field that the body needs. An empty list that it does not need is removed. */
-function fillIn(draft: BodyDraft, named: string, { reason = '' }: Problem<string>, purpose: CorrectionPurpose): void {
+/** Adds a field that the body needs. An empty list that it does not need is left out. */
+function fillIn(draft: BodyDraft, { name: named, problem }: WrongField, purpose: CorrectionPurpose): void {
   const fields = fieldsOf(purpose)
   const required = (purpose.operation.bodySchema?.['required'] ?? []) as string[]
-  const anyField = LACKS_ANY.has(reason)
-  const name = anyField ? (Object.keys(fields)[0] ?? '') : named
-  const field = anyField || required.includes(name) ? fields[name] : undefined
-  const present = name === 'name' ? presentName(purpose) : undefined
-  const value = present ?? field?.make(purpose.rehearsal)
-  if (field === undefined || value === undefined) {
+  const needsAny = LACKS_ANY.includes(problem.reason ?? '')
+  const name = needsAny ? (Object.keys(fields)[0] ?? '') : named
+  const field = needsAny || required.includes(name) ? fields[name] : undefined
+  if (field === undefined) {
     draft.drop(name, 'it must name at least one domain')
     return
   }
+  const present = name === 'name' ? presentName(purpose) : undefined
+  const value = present ?? field.make(purpose.rehearsal)
   const says = typeof value === 'string' ? `is ${quoted(value)}` : `names ${value.map(quoted).join(', ')}`
   const whose = present === undefined ? '' : ', as it is now'
   draft.set(name, value, `\`${name}\` ${says}${whose}, because ${field.because}.`)
 }
 
-/** Removes entries at the end of the longest array until the body is small enough. */
-function shrink(draft: BodyDraft, problems: readonly Problem<string>[]): void {
-  const limit = Number(problems[0]?.about?.['limit'])
-  const body = draft.body
-  const excess = Buffer.byteLength(JSON.stringify(body)) - limit
+/** Leaves out entries at the end of the longest list until the body is small enough. */
+function shrink(draft: BodyDraft, { problem }: WrongField): void {
+  const limit = Number(problem.about?.['limit'])
   const size = (value: unknown) => Buffer.byteLength(JSON.stringify(value)) + 1
-  const [longest] = Object.entries(body)
+  const [longest] = Object.entries(draft.body)
     .filter((entry): entry is [string, unknown[]] => Array.isArray(entry[1]) && entry[1].length > 0)
     .toSorted(([, one], [, other]) => size(other) - size(one))
   if (longest === undefined) return
   const [name, entries] = longest
+  let excess = size(draft.body) - 1 - limit
   let count = entries.length
-  for (let saved = 0; saved < excess && count > 0; saved += size(entries[count])) count--
+  while (excess > 0 && count > 0) excess -= size(entries[--count])
   draft.truncate(name, count, `a body has at most ${limit} bytes`)
 }

@@ -42,8 +42,8 @@ const NOT_KEPT =
 const FAILED = 'The stand-in itself failed, so it is not known what the request changed.'
 
 /**
- * The changes of a request as far as its entry tells them without a copy of a state; `undefined` if the states have to
- * be compared, or the request has to be repeated.
+ * The changes of a request as far as its entry tells them: by what it is, or by the states before and after it, which
+ * contain no changes of other requests. Returns `undefined` if the request has to be repeated.
  */
 export function knownChanges(entry: Entry, contract: Pick<ServiceContract, 'operations'>): FoundChanges | undefined {
   const operation = operationOf(contract, entry.operation)
@@ -53,17 +53,9 @@ export function knownChanges(entry: Entry, contract: Pick<ServiceContract, 'oper
   const isAccepted =
     decided === undefined ? status !== undefined && code === undefined && !injected : decided.code === undefined
   if (!isAccepted) return NO_CHANGES
-  const changes = keptChanges(entry)
-  return changes && { ok: true, changes }
-}
-
-/**
- * The changes between the two states that the journal keeps of a request: the state of the decision, and the state
- * after it. They contain no changes of other requests. Returns `undefined` if the journal does not keep the states.
- */
-function keptChanges({ [PAST]: past }: Entry): StateChanges | undefined {
+  const past = entry[PAST]
   if (past === undefined) return undefined
-  return past.after === undefined ? { domains: [], groups: [] } : compareAccounts(past.account, past.after)
+  return past.after === undefined ? NO_CHANGES : { ok: true, changes: compareAccounts(past.account, past.after) }
 }
 
 /** A request may set a group to its present value. */
@@ -127,7 +119,9 @@ function describeDomain(
 
 function describeGroup(before: DomainGroup | undefined, after: DomainGroup | undefined): ChangeReport {
   const [former, present] = [before?.domains ?? [], after?.domains ?? []]
-  const { removed, added } = compareMembers(former, present)
+  const [wasMember, isMember] = [new Set(former), new Set(present)]
+  const removed = former.filter((name) => !isMember.has(name))
+  const added = present.filter((name) => !wasMember.has(name))
   const write = (group: DomainGroup | undefined) =>
     group === undefined ? null : { id: group.id, name: group.name, members: group.domains.length }
   return {
@@ -142,26 +136,4 @@ function describeGroup(before: DomainGroup | undefined, after: DomainGroup | und
       removed_count: removed.length,
     },
   }
-}
-
-/** The names that only one of the lists has, in its order. A list has each name once. */
-function compareMembers(former: readonly string[], present: readonly string[]): { removed: string[]; added: string[] } {
-  // Most changes keep the order of the rest. A walk costs far less than sets, and a group can have all domains.
-  const removed = leftOf(former, present)
-  if (former.length - removed.length === present.length) return { removed, added: [] }
-  const added = leftOf(present, former)
-  if (present.length - added.length === former.length) return { removed: [], added }
-  const [before, after] = [new Set(former), new Set(present)]
-  return { removed: removed.filter((name) => !after.has(name)), added: added.filter((name) => !before.has(name)) }
-}
-
-/** What is left of a list without the beginning of another one that it has in the same order. */
-function leftOf(names: readonly string[], others: readonly string[]): string[] {
-  let next = 0
-  const left: string[] = []
-  for (const name of names) {
-    if (name === others[next]) next++
-    else left.push(name)
-  }
-  return left
 }

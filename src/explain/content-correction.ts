@@ -1,5 +1,4 @@
-import { conform } from '../behaviour/conformity.ts'
-import { decide } from '../behaviour/judge.ts'
+import { judge } from '../behaviour/judge.ts'
 import type { ConformingRequest, ServiceContract } from '../behaviour/operation.ts'
 import { Rehearsal } from '../behaviour/rehearsal.ts'
 import type { Operation } from '../contract/api.ts'
@@ -49,7 +48,6 @@ export function correctContent(
   const { parameters, changes } = correctQuery(given, clues, operation, rehearsal)
   const query = firstValues(parameters)
   const draft = new BodyDraft(recovered.body ?? {})
-  if (contract.settings.nullFields === 'absent') dropNulls(draft)
 
   for (let pass = 0; pass < PASSES; pass++) {
     const { body } = draft
@@ -62,24 +60,16 @@ export function correctContent(
   return undefined
 }
 
-/**
- * The reasons for which the service would refuse the request. If a list is only too long, the problems of the state are
- * included. So a correction first removes the entries that would be refused anyway.
- */
-function findProblems(request: ConformingRequest, { contract, state, now }: Rehearsal): readonly Problem<string>[] {
-  const { operation, query, body } = request
-  const { settings, catalogue } = contract
+/** The reasons for which the service would refuse the request. */
+function findProblems(
+  { operation, query, body }: ConformingRequest,
+  { contract, state, now }: Rehearsal,
+): readonly Problem<string>[] {
+  const { bodyLimit } = contract.settings
   const received = { operation, query, body: operation.readsBody ? { ok: true as const, value: body } : undefined }
-  const conformity = conform(received, settings, catalogue)
-  const problems = conformity.ok ? [] : conformity.problems
-  if (problems.some(({ reason }) => reason !== 'maxItems')) return problems
-  const decision = decide(conformity.ok ? conformity : request, state, contract, now)
-  const size = Buffer.byteLength(JSON.stringify(body))
-  return [
-    ...problems,
-    ...(decision.ok ? [] : decision.problems),
-    ...(size > settings.bodyLimit ? [tooLarge(settings.bodyLimit)] : []),
-  ]
+  const judgement = judge(received, state, contract, now)
+  if (!judgement.ok) return judgement.problems
+  return Buffer.byteLength(JSON.stringify(body)) > bodyLimit ? [tooLarge(bodyLimit)] : []
 }
 
 /**
@@ -115,10 +105,4 @@ function domainsIn(parameters: Parameters, rest: string | undefined, { bodySchem
   if (!required.includes('domains')) return []
   const named = parameters.filter(([name]) => nearestName(name, ['domains']) !== undefined).map(([, value]) => value)
   return [...(rest === undefined ? [] : [rest]), ...named]
-}
-
-function dropNulls(draft: BodyDraft): void {
-  for (const [name, value] of Object.entries(draft.body)) {
-    if (value === null) draft.drop(name, 'null counts as not sent')
-  }
 }

@@ -29,6 +29,9 @@ export interface Correction {
   changes: readonly string[]
 }
 
+/** The most changes that are listed. A body may have thousands of wrong entries. */
+const LISTED = 30
+
 /**
  * The accepted request that is nearest to one that the service refused for `problems`. `account` is the present
  * account. The function changes nothing. The judge has checked the correction. @throws Error if even an example is
@@ -47,11 +50,13 @@ export function correctRequest(
     correctContent({ ...request, ...route }, account, contract) ?? exampleContent(route.operation, account, contract)
   const { plane, path } = { plane: 'service' as const, path: route.operation.path + writeQuery(parameters) }
   const all = [...admission.changes, ...route.changes, ...changes]
+  const listed = all.slice(0, LISTED)
+  if (listed.length < all.length) listed.push(`${all.length - listed.length} more changes are not listed.`)
   const steps = rehearsal.steps.map((step) => (step.plane === 'service' ? { ...step, key: 'valid' as const } : step))
   return {
     before: [...admission.steps, ...quota(problems, route, rehearsal, account), ...steps],
     request: { plane, method: route.method, path, key: 'valid', ...(route.operation.readsBody && { body }) },
-    changes: all.length === 0 ? ['Nothing: as the account is now, the request is accepted as it was sent.'] : all,
+    changes: all.length === 0 ? ['Nothing: as the account is now, the request is accepted as it was sent.'] : listed,
   }
 }
 

@@ -29,63 +29,58 @@ export function correctQuery(
   operation: Operation,
   rehearsal: Rehearsal,
 ): CorrectedQuery {
-  const { settings } = rehearsal.contract
-  const named = placeParameters(sent, operation, settings)
-  const changes = [...named.changes]
-  const given = firstValues(named.parameters)['id']
-  const clues = [...others, ...sent.map(([, value]) => value)]
-  const required = operation.checkQuery({}).length > 0
-  const asksForOne = required || given !== undefined || others.length > 0
-  if (!operation.parameters.has('id') || !asksForOne) return { parameters: named.parameters, changes }
-  if (given !== undefined && rehearsal.state.groups.has(given)) return { parameters: named.parameters, changes }
+  const { state, contract } = rehearsal
+  const { parameters, changes } = placeParameters(sent, operation, contract.settings)
+  const given = firstValues(parameters)['id']
+  const isRequired = operation.checkQuery({}).length > 0
+  const asksForOne = isRequired || given !== undefined || others.length > 0
+  if (!operation.parameters.has('id') || !asksForOne || state.groups.has(given ?? '')) return { parameters, changes }
 
-  const meant = clues.map((clue) => groupFor(clue, rehearsal.state, settings)).find((group) => group !== undefined)
-  const isEmpty = rehearsal.state.groups.size === 0
-  const changesGroup = changesAccount(operation)
+  const clues = [...others, ...sent.map(([, value]) => value)]
+  const meant = clues.map((clue) => groupFor(clue, state, contract.settings)).find((group) => group !== undefined)
+  const isEmpty = state.groups.size === 0
   // A group that the client has not named must not be changed, and much less deleted.
-  const isNew = meant === undefined && (isEmpty || changesGroup)
+  const isNew = meant === undefined && (isEmpty || changesAccount(operation))
   const { id, name } = meant ?? (isNew ? rehearsal.ownGroup() : rehearsal.group())
   const why = isEmpty ? 'because there is none' : 'so that no other group changes; name the group that you mean instead'
-  changes.push(
-    isNew
-      ? `The query parameter \`id\` is ${id}, which a group has that is created first, ${why}.`
-      : `The query parameter \`id\` is ${id}, which the group ${quoted(name)} has.`,
-  )
-  return { parameters: [['id', id], ...named.parameters.filter(([name]) => name !== 'id')], changes }
+  const whose = isNew ? `a group has that is created first, ${why}` : `the group ${quoted(name)} has`
+  return {
+    parameters: [['id', id], ...parameters.filter(([each]) => each !== 'id')],
+    changes: [...changes, `The query parameter \`id\` is ${id}, which ${whose}.`],
+  }
 }
 
-/** Corrects the names of parameters. Removes those that are refused, and those that hold a credential. */
+/** Corrects the names of parameters. Leaves out those that are refused, and those that hold a credential. */
 function placeParameters(parameters: Parameters, operation: Operation, settings: Settings): CorrectedQuery {
   const placed: (readonly [string, string])[] = []
   const changes: string[] = []
   const names = new Set(parameters.map(([name]) => name))
   for (const [name, value] of parameters) {
-    const meant = nearestName(
-      name,
-      [...operation.parameters].filter((each) => !names.has(each)),
-    )
-    if (operation.parameters.has(name)) placed.push([name, value])
-    else if (meant !== undefined) {
+    const free = [...operation.parameters].filter((each) => !names.has(each))
+    const isKnown = operation.parameters.has(name)
+    const meant = isKnown ? undefined : nearestName(name, free)
+    if (meant !== undefined) {
       names.add(meant)
-      placed.push([meant, value])
       changes.push(`The query parameter \`${meant}\` is what ${spelt(name)} stood for.`)
-    } else if (settings.unknownQueryParameters === 'refused' || CREDENTIAL.test(name)) {
+    } else if (!isKnown && (settings.unknownQueryParameters === 'refused' || CREDENTIAL.test(name))) {
       changes.push(`The query parameter ${spelt(name)} was left out: there is no parameter with this name.`)
-    } else placed.push([name, value])
+      continue
+    }
+    placed.push([meant ?? name, value])
   }
   if (writeQuery(placed).length <= LENGTH) return { parameters: placed, changes }
-  changes.push('Unknown parameters were left out, because the query was too long.')
-  const known = placed.filter(([name], index) => {
-    return operation.parameters.has(name) && placed.findIndex(([each]) => each === name) === index
-  })
-  return { parameters: known, changes }
+  const known = Object.entries(firstValues(placed)).filter(([name]) => operation.parameters.has(name))
+  return {
+    parameters: known,
+    changes: [...changes, 'Unknown parameters were left out, because the query was too long.'],
+  }
 }
 
 /** The group that a text probably means: its id in another case or with white space around it, or its name. */
 function groupFor(text: string, { groups, groupNames }: AccountState, settings: Settings): DomainGroup | undefined {
   const trimmed = text.trim()
   if (trimmed === '') return undefined
-  const exact = groups.get(trimmed) ?? groups.get(groupNames.get(comparedName(trimmed, settings.nameComparison)) ?? '')
-  if (exact !== undefined) return exact
-  return [...groups.values()].find(({ id }) => id.toLowerCase() === trimmed.toLowerCase())
+  const named = groupNames.get(comparedName(trimmed, settings.nameComparison)) ?? ''
+  const inOtherCase = () => [...groups.values()].find(({ id }) => id.toLowerCase() === trimmed.toLowerCase())
+  return groups.get(trimmed) ?? groups.get(named) ?? inOtherCase()
 }

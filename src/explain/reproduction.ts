@@ -1,44 +1,200 @@
+import { inspect } from 'node:util'
+import type { ServiceContract } from '../behaviour/operation.ts'
+import { operationOf } from '../contract/api.ts'
 import { composeCurl, type ServerUrls } from '../coverage/curl.ts'
-import type { Entry } from '../journal/entry.ts'
-import { writePytest } from './pytest-file.ts'
-import { type Scenario, type ScenarioSource, scenarioOf } from './scenario.ts'
-import { writeVitest } from './vitest-file.ts'
+import type { AccountState } from '../domain/account.ts'
+import type { Fixture } from '../domain/fixture.ts'
+import { writeInstant } from '../domain/iso-8601.ts'
+import { readJson, valueAt } from '../ground/json.ts'
+import { isDeeperThan } from '../ground/nesting.ts'
+import { plural } from '../ground/plural.ts'
+import { splitTarget } from '../ground/target.ts'
+import { type Entry, fieldOf, textOf } from '../journal/entry.ts'
+import { HIDDEN } from '../journal/redaction/key-shapes.ts'
+import { type Redact, redactWithin, withoutBrackets } from '../journal/redaction/redaction.ts'
 
 /** Code that sends a request again and expects the same outcome. The control plane's document describes every field. */
 export interface ReproductionReport {
-  reproduction: { curl: string; vitest: string; pytest: string } | null
+  reproduction: { curl: string; vitest: string } | null
   reproduction_note: string | null
 }
 
-/** `publicKey` is a key of the account that is not secret, if it has one. */
-export function reproduce(
-  entry: Entry,
-  source: ScenarioSource,
-  urls: ServerUrls,
-  publicKey: string | undefined,
-): ReproductionReport {
-  const found = scenarioOf(entry, source)
-  if (!found.ok) return { reproduction: null, reproduction_note: found.why }
-  const { scenario } = found
-  const { remarks } = scenario
-  const curl = writeReceived(scenario, urls, scenario.hasDisabledKey ? undefined : publicKey)
-  const vitest = writeVitest(scenario)
+export interface ReproductionSource {
+  /** The account before the request; absent if it is not kept. */
+  state: AccountState | undefined
+  /** The present account. */
+  present: AccountState
+  contract: ServiceContract
+  urls: ServerUrls
+  redact: Redact
+  /** A key of the account that is not secret, if it has one. */
+  publicKey: string | undefined
+  writeState(state: AccountState): Fixture
+}
+
+/** The most domains, and the most groups, of an account that the code sets up as it was. */
+const SMALL = 30
+/** The deepest nesting of a body that is written as a literal. */
+const DEEPEST = 20
+/** The header fields that can change the outcome, besides the key. Clients add the other fields by themselves. */
+const DECISIVE = ['content-type', 'content-encoding', 'prefer']
+
+export function reproduce(entry: Entry, source: ReproductionSource): ReproductionReport {
+  const sent = requestOf(entry)
+  const why = whyNot(entry, sent)
+  if (why !== undefined) return { reproduction: null, reproduction_note: why }
+  const { account, missing } = setUpFor(entry, source)
+  const remarks = [
+    missing,
+    source.contract.document.validated ? '' : 'The server that answered has overlays. The same ones are needed here.',
+    JSON.stringify([entry.target, sent]).includes(HIDDEN) ? 'A secret in the request is hidden.' : '',
+  ].filter((remark) => remark !== '')
   return {
-    reproduction: { curl, vitest, pytest: writePytest(scenario, urls) },
+    reproduction: {
+      curl: writeReceived(sent, source),
+      vitest: writeVitest(entry, sent, account, remarks, source.contract),
+    },
     reproduction_note: remarks.length === 0 ? null : remarks.join(' '),
   }
 }
 
-/** The command that sends the original request of a scenario, for a POSIX shell. */
-function writeReceived({ request }: Scenario, { baseUrl }: ServerUrls, publicKey: string | undefined): string {
-  const { method, path, isBelowBase, headers, body } = request
-  const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+interface SentRequest {
+  method: string
+  /** From the root of the host, with the query. */
+  path: string
+  fields: readonly (readonly [name: string, value: string])[]
+  body: string | undefined
+}
+
+function requestOf({ method, target, headers, body }: Entry): SentRequest {
+  const { path, query } = splitTarget(target)
+  const fields = DECISIVE.map((name) => [name, fieldOf(headers, name)] as const).filter(
+    (field): field is [string, string] => field[1] !== undefined,
+  )
+  return {
+    method,
+    path: withoutBrackets(query === undefined ? path : `${path}?${query}`),
+    fields,
+    body: method === 'GET' || method === 'HEAD' || body?.size === 0 ? undefined : body?.text,
+  }
+}
+
+/** The reason in one sentence why no code can send a request again; `undefined` if some can. */
+function whyNot(entry: Entry, { method, path }: SentRequest): string | undefined {
+  const { account, body, failure, status, code, injected, injection, problems, keyEvidence } = entry
+  const [{ code: problem, reason = '' } = { code: '' }] = problems
+  // Every account and every key meets these.
+  const isForAll = problem === 'not_found' && ['path', 'method'].includes(reason)
+  if (account === undefined && !isForAll) return 'The request belongs to no account, so there is none to set up.'
+  const isOfKey = code === 'unauthorized' && (keyEvidence.ordinal === 0 || keyEvidence.disabled)
+  if (isOfKey || ['host', 'malformed'].includes(reason))
+    return 'The request was refused because of a header field, which the code would not repeat.'
+  if (body?.isCut || reason === 'bytes')
+    return 'The journal keeps only the beginning of the body, so the request cannot be sent again.'
+  if (body?.base64 !== undefined) return 'The body is no UTF-8, so code cannot show it.'
+  if (failure !== undefined) return 'The stand-in itself failed, which the same request does not bring about again.'
+  if (status === undefined) return 'No response was sent, so none can be expected.'
+  if (injected && injection?.source === 'rule')
+    return 'A fault rule made the response. The code would need the same rule.'
+  const url = `http://localhost${path}`
+  const isPlain = URL.canParse(url) && new URL(url).href === url && !['CONNECT', 'TRACE', 'TRACK'].includes(method)
+  return isPlain ? undefined : 'No usual client sends this method or this target as it was.'
+}
+
+interface SetUp {
+  /** The body of POST /accounts. The library takes the same object. */
+  account: { fixture: string | object; plan?: string; seed?: number; now: string; frozen: true }
+  /** What the request found and the set-up lacks, in one sentence. */
+  missing: string
+}
+
+/** An account in which the request has the same outcome, as far as it is known. */
+function setUpFor(entry: Entry, { state, present, redact, writeState }: ReproductionSource): SetUp {
+  const clock = { now: writeInstant(entry.at), frozen: true as const }
+  // A request that the contract always forbids needs no state.
+  if (entry.violatesContract) return { account: { fixture: 'empty', ...clock }, missing: '' }
+  if (state !== undefined && state.domains.size <= SMALL && state.groups.size <= SMALL) {
+    const { domains, groups } = redactWithin(writeState(state), redact)
+    return { account: { fixture: { domains, groups }, plan: state.plan, seed: state.seed, ...clock }, missing: '' }
+  }
+  const { origin, plan, seed } = present
+  const fixture = typeof origin.fixture === 'string' ? origin.fixture : 'empty'
+  const was =
+    state === undefined
+      ? 'What the account was before this request is no longer kept'
+      : `The account had ${plural(state.domains.size, 'domain')} and ${plural(state.groups.size, 'group')}`
+  const missing = `${was}, so this account is as a new one, of the fixture ${fixture}.`
+  return { account: { fixture, plan, seed, ...clock }, missing }
+}
+
+/** The command that sends the request, for a POSIX shell. */
+function writeReceived({ method, path, fields, body }: SentRequest, { urls, publicKey }: ReproductionSource): string {
   return composeCurl({
     method,
-    url: (isBelowBase ? baseUrl : new URL(baseUrl).origin) + path,
+    url: new URL(urls.baseUrl).origin + path,
     key: { secret: publicKey },
-    // By default, curl would declare the body as a form.
-    fields: body !== undefined && headers['content-type'] === undefined ? [...fields, 'Content-Type:'] : fields,
-    body: body?.kind === 'bytes' ? body.bytes : body?.text,
+    fields: fields.map(([name, value]) => `${name}: ${value}`),
+    body,
   })
+}
+
+/** A file for vitest that sets the account up, sends the request, and expects the same status and code. */
+function writeVitest(
+  entry: Entry,
+  { method, path, fields, body }: SentRequest,
+  account: SetUp['account'],
+  remarks: readonly string[],
+  contract: ServiceContract,
+): string {
+  const { status, code = '', injected, problems } = entry
+  const bucket = operationOf(contract, entry.operation)?.path.slice(1)
+  const isLimited = !injected && problems[0]?.code === 'rate_limited'
+  const title = `${entry.operation ?? `${method} ${entry.path}`} answers ${status} ${code}`.trim()
+  const headers = ['...account.headers', ...fields.map(([name, value]) => `${literal(name)}: ${literal(value)}`)]
+  const expected = expectedBody(entry)
+  return [
+    "import { createTest } from 'dmarc-understudy/vitest'",
+    "import { expect } from 'vitest'",
+    '',
+    ...remarks.map((remark) => `// ${remark}`),
+    `const test = createTest().extend({ accountOptions: ${literal(account)} })`,
+    '',
+    `test(${literal(title)}, async ({ account }) => {`,
+    ...(isLimited ? [`  await account.quotas.set(${literal(bucket)}, 0)`] : []),
+    `  const response = await fetch(new URL(${literal(path)}, account.baseUrl), {`,
+    `    method: ${literal(method)},`,
+    `    headers: { ${headers.join(', ')} },`,
+    ...(body === undefined ? [] : [`    body: ${bodyLiteral(body).replaceAll('\n', '\n    ')},`]),
+    '  })',
+    `  expect(response.status).toBe(${status})`,
+    ...(expected === undefined ? [] : [`  expect(await response.json()).toMatchObject(${literal(expected)})`]),
+    '})',
+    '',
+  ].join('\n')
+}
+
+function expectedBody({ method, responseBody }: Entry): object | undefined {
+  const body = method === 'HEAD' || responseBody === undefined ? undefined : readJson(textOf(responseBody))
+  const code = valueAt(body, '/error/code')
+  if (typeof code === 'string') return { success: false, error: { code } }
+  return valueAt(body, '/success') === true ? { success: true } : undefined
+}
+
+function bodyLiteral(text: string): string {
+  const value = readJson(text)
+  // JavaScript may write numbers, spaces and repeated names in another way.
+  const isSame = value !== undefined && !isDeeperThan(DEEPEST, value) && JSON.stringify(value) === text
+  return isSame ? `JSON.stringify(${literal(value)})` : literal(text)
+}
+
+/** Invisible characters, and characters that change the direction of the text beside them. */
+const INVISIBLE = /[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202f\u2060-\u2069\ufeff\ufff9-\ufffb]/g
+
+/** A value of JSON as source text. What Node.js prints of one is a literal, also of a field `__proto__`. */
+function literal(value: unknown): string {
+  const whole = { depth: null, maxArrayLength: null, maxStringLength: null, breakLength: 100 }
+  return inspect(JSON.parse(JSON.stringify(value)), whole).replaceAll(
+    INVISIBLE,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }

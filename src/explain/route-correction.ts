@@ -1,5 +1,6 @@
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
+import { createRouter } from '../contract/router.ts'
 import { editDistance, letters } from '../ground/edit-distance.ts'
 import { decodePart, type Parameters, readParameters, splitTarget } from '../ground/target.ts'
 import { spelt } from './wording.ts'
@@ -22,93 +23,73 @@ export function correctRoute(method: string, target: string, hasBody: boolean, c
   const { path, query = '' } = splitTarget(withoutFragment)
   const parameters = readParameters(query)
   const verb = method.toUpperCase()
-  const known = routeOf(path, contract)
+  const known = knownRoute(path, contract)
   const { route, rest } = known === undefined ? nearestRoute(path, verb, contract) : { route: known, rest: undefined }
-  const methods = contract.routes.get(route)
+  const methods = contract.routes.get(route) ?? new Map<string, Operation>()
   const hasId = rest !== undefined || parameters.some(([name]) => name.toLowerCase() === 'id')
-  const corrected = allowedMethod(verb, methods, { hasBody, hasId })
-  const operation = methods?.get(corrected === 'HEAD' ? 'GET' : corrected)
-  if (operation === undefined) throw new Error(`There is no ${corrected} ${route}.`)
+  const corrected = [verb, ...meantBy(verb, hasBody, hasId), ...methods.keys()].find((each) =>
+    methods.has(servedAs(each)),
+  )
+  const operation = methods.get(servedAs(corrected ?? ''))
+  if (corrected === undefined || operation === undefined) throw new Error(`The path ${route} has no methods.`)
   const changes: string[] = []
   if (known === undefined) changes.push(`The path is \`${contract.basePath}${route}\` instead of ${sentAs(path)}.`)
   if (corrected !== method) changes.push(`The method is ${corrected} instead of ${sentAs(method)}.`)
   return { operation, method: corrected, parameters, rest, changes }
 }
 
-/** The path of the contract that matches this path, if any. */
-function routeOf(path: string, { basePath, routes, settings }: Contract): string | undefined {
-  const form = (text: string) => (settings.pathMatching === 'lenient' ? text.toLowerCase() : text)
-  const spelling = settings.pathMatching === 'lenient' ? path.replace(/(.)\/$/, '$1') : path
-  return [...routes.keys()].find((route) => form(basePath + route) === form(spelling))
+/** The path of the contract that a path matches, if any. */
+function knownRoute(path: string, contract: Contract): string | undefined {
+  const found = createRouter(contract, contract.settings)('GET', path)
+  return (found.ok ? found.operation : found.neighbour)?.path
 }
 
-/** The maximum number of compared segments. It is enough to recognise a path, and it limits the time. */
-const SEGMENTS = 12
-const CHARACTERS = 64
+/** The most characters of a path that are compared. It is enough to recognise one, and it limits the time. */
+const COMPARED = 500
 
 interface NearRoute {
   route: string
+  /** The segment behind the one that is the route in another spelling. */
   rest: string | undefined
-  /** A smaller distance is nearer. Below 1, it is the route in another spelling; from 2, it is only similar. */
   distance: number
 }
 
-/** The path of the contract that is nearest to one of the segments. If none is near, a path that has the method. */
+/** The path of the contract that is nearest to one of the segments and has the method, if possible. */
 function nearestRoute(path: string, method: string, { basePath, routes }: Contract): NearRoute {
-  const start = path.slice(0, SEGMENTS * CHARACTERS)
+  const start = path.slice(0, COMPARED)
   const segments = (decodePart(start) ?? start).split(/[/\\]+/).filter((segment) => segment !== '')
   const base = basePath.split('/').slice(1)
-  const below = base.every((step, index) => step === segments[index]?.toLowerCase())
-    ? segments.slice(base.length)
-    : segments
-  const words = below.length === 0 ? [''] : below.slice(0, SEGMENTS)
+  const isBelow = base.every((step, index) => step === segments[index]?.toLowerCase())
+  const words = isBelow ? segments.slice(base.length) : segments
   const candidates = [...routes].flatMap(([route, methods]) =>
-    words.map((word, index): NearRoute => {
+    (words.length === 0 ? [''] : words).map((word, index): NearRoute => {
       const distance = distanceTo(route, word)
-      const unable = distance >= 2 && !methods.has(method === 'HEAD' ? 'GET' : method) ? 1 : 0
-      return { route, rest: distance < 1 ? words[index + 1] : undefined, distance: distance + unable }
+      const hasMethod = distance < 2 || methods.has(servedAs(method))
+      return { route, rest: distance < 1 ? words[index + 1] : undefined, distance: distance + (hasMethod ? 0 : 1) }
     }),
   )
-  const [first, ...others] = candidates
-  if (first === undefined) throw new Error('The contract has no paths.')
-  return others.reduce((nearest, each) => (each.distance < nearest.distance ? each : nearest), first)
+  return candidates.reduce((nearest, each) => (each.distance < nearest.distance ? each : nearest))
 }
 
+/** Below 1, the segment is the route in another spelling; from 2, it is not even similar. */
 function distanceTo(route: string, segment: string): number {
-  const name = letters(route)
-  const word = letters(segment.slice(0, CHARACTERS))
+  const [name, word] = [letters(route), letters(segment)]
   const share = editDistance(word, name) / Math.max(word.length, name.length, 1)
   if (share === 0) return 0
-  const close = share <= 0.3 || (word.length >= 4 && (name.includes(word) || word.includes(name)))
-  return (close ? 1 : 2) + share
-}
-
-interface Clues {
-  hasBody: boolean
-  hasId: boolean
+  const isSimilar = share <= 0.3 || (word.length >= 4 && (name.includes(word) || word.includes(name)))
+  return (isSimilar ? 1 : 2) + share
 }
 
 /** The methods that a client probably meant if the path does not have its method, the most probable first. */
-function meant(method: string, { hasBody, hasId }: Clues): string[] {
-  switch (method) {
-    case 'PUT':
-    case 'PATCH':
-      return hasId ? ['PATCH', 'POST', 'GET'] : ['POST', 'PATCH', 'GET']
-    case 'POST':
-      return ['PATCH', 'GET']
-    case 'PURGE':
-    case 'UNLINK':
-      return ['DELETE', 'GET']
-    default:
-      return hasBody ? ['POST', 'PATCH', 'GET'] : ['GET', 'POST', 'PATCH']
-  }
+function meantBy(method: string, hasBody: boolean, hasId: boolean): string[] {
+  if (method === 'PURGE' || method === 'UNLINK') return ['DELETE']
+  if (method === 'POST' || ((method === 'PUT' || method === 'PATCH') && hasId)) return ['PATCH', 'POST', 'GET']
+  return method === 'PUT' || method === 'PATCH' || hasBody ? ['POST', 'PATCH', 'GET'] : ['GET']
 }
 
-function allowedMethod(method: string, methods: ReadonlyMap<string, Operation> | undefined, clues: Clues): string {
-  if (methods?.has(method) || (method === 'HEAD' && methods?.has('GET'))) return method
-  const allowed = meant(method, clues).find((each) => methods?.has(each)) ?? methods?.keys().next().value
-  if (allowed === undefined) throw new Error('A path has no methods.')
-  return allowed
+/** HEAD is served where GET is (RFC 9110 §9.3.2). */
+function servedAs(method: string): string {
+  return method === 'HEAD' ? 'GET' : method
 }
 
 function sentAs(text: string): string {

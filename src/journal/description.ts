@@ -78,7 +78,7 @@ export function describeEntry(entry: Entry, catalogue: Catalogue): RequestReport
   }
 }
 
-export function describeProblem(problem: Problem<string>, catalogue: Catalogue): ProblemReport {
+function describeProblem(problem: Problem<string>, catalogue: Catalogue): ProblemReport {
   const { field = null, value } = problem
   const { code, message } = catalogue.answer(problem)
   const received = value === undefined ? null : shortenReceived(writeJson(value) ?? outline(value))
@@ -86,11 +86,11 @@ export function describeProblem(problem: Problem<string>, catalogue: Catalogue):
 }
 
 /** The text of a received value in the form for a report. */
-export function shortenReceived(text: string): string {
+function shortenReceived(text: string): string {
   return shorten(text, RECEIVED)
 }
 
-export function describeQuota(allowance: Allowance | undefined): RequestReport['quota'] {
+function describeQuota(allowance: Allowance | undefined): RequestReport['quota'] {
   if (allowance === undefined) return null
   const { limit, remaining, resetAt } = allowance
   return { limit, remaining, resets_at: writeInstant(resetAt * 1000) }

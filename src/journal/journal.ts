@@ -166,8 +166,10 @@ export class Journal {
   }
 
   #drop(queue: Queue, count: number): void {
-    const dropped = count === 1 ? [queue.entries.shift() as Entry] : queue.entries.splice(0, count)
-    const bytes = dropped.reduce((sum, entry) => sum + bytesOf(entry), 0)
+    let bytes = 0
+    for (const entry of queue.entries.slice(0, count)) bytes += bytesOf(entry)
+    if (count === 1) queue.entries.shift()
+    else queue.entries.splice(0, count)
     queue.bytes -= bytes
     this.#bytes -= bytes
   }
@@ -200,11 +202,12 @@ function placeOf(entries: readonly Entry[], ordinal: number): number {
 let last: { headers: readonly string[]; bytes: number } = { headers: [], bytes: 0 }
 
 /** The approximate bytes that an entry keeps in memory. It is the same each time. */
-export function bytesOf({ target, headers, body, responseBody, failure, violations, problems }: Entry): number {
+function bytesOf({ target, headers, body, responseBody, failure, violations, problems }: Entry): number {
   let bytes = ENTRY + target.length + (failure?.length ?? 0)
   if (headers !== last.headers) last = { headers, bytes: headers.reduce((sum, text) => sum + text.length, 0) }
   bytes += last.bytes
-  for (const each of [body, responseBody]) bytes += each?.text?.length ?? each?.base64?.length ?? 0
+  bytes += body?.text?.length ?? body?.base64?.length ?? 0
+  bytes += responseBody?.text?.length ?? responseBody?.base64?.length ?? 0
   for (const { message } of violations) bytes += message.length
   for (const { value } of problems) bytes += typeof value === 'string' ? value.length : PROBLEM
   return bytes

@@ -1,5 +1,6 @@
 import type { VerificationReport } from '../admin/reports.ts'
 import { show } from '../ground/show.ts'
+import { clearTimeout, setTimeout } from '../ground/timers.ts'
 import type { RequestReport } from '../journal/description.ts'
 import type { RequestMatch } from '../journal/match.ts'
 import type { AccountScope } from './account-scope.ts'
@@ -35,28 +36,71 @@ export function openRequests(scope: AccountScope) {
   }
 }
 
-async function waitFor(scope: AccountScope, match: RequestMatch, options: object): Promise<RequestReport> {
-  const { timeout = PATIENCE.usual } = readOptions('waitFor', options, OPTIONS) as { timeout?: number }
-  const wanted = copyArgument(match) as RequestMatch
-  const watch = scope.feed.watch(scope.id)
-  try {
-    // The control plane refuses conditions that no request can meet, and an account that does not exist.
-    await scope.ask('verifyRequests', { body: { match: wanted } })
-    const found = await watch.find(wanted, timeout)
-    if (found !== undefined) return found
-    // If the server has stopped, this call is refused for that reason.
-    const { near_misses } = await scope.ask('verifyRequests', { body: { match: wanted } })
-    throw new ControlError('timeout', sayWhatCame(wanted, timeout, watch.came, near_misses), [])
-  } finally {
-    watch.end()
-  }
-}
-
 const OPTIONS = {
   timeout: {
     words: `a number of milliseconds from 0 to ${PATIENCE.longest}`,
     fits: (value: unknown) => typeof value === 'number' && value >= 0 && value <= PATIENCE.longest,
   },
+}
+
+async function waitFor(scope: AccountScope, match: RequestMatch, options: object): Promise<RequestReport> {
+  const { timeout = PATIENCE.usual } = readOptions('waitFor', options, OPTIONS) as { timeout?: number }
+  const wanted = copyArgument(match) as RequestMatch
+  const { client, id } = scope
+  const leaving = new AbortController()
+  let isOver = false
+  let wake = (): void => {}
+  const over = () => {
+    isOver = true
+    wake()
+  }
+  let hasCome = false
+  const leave = client.events(id, client.newest, {
+    take() {
+      hasCome = true
+      wake()
+    },
+    // The next call says why.
+    end: over,
+  })
+  const timer = setTimeout(over, timeout)
+  client.stopping.addEventListener('abort', over, { signal: leaving.signal })
+  if (client.stopping.aborted) over()
+  try {
+    const before = await countOf(scope)
+    for (;;) {
+      const isLast = isOver
+      hasCome = false
+      // The control plane refuses conditions that no request can meet, and an account that does not exist. If the server
+      // has stopped, it refuses for that reason.
+      const { first_match, near_misses } = await scope.ask('verifyRequests', { body: { match: wanted } })
+      if (first_match !== null) return await findRequest(scope, first_match)
+      if (isLast) {
+        const came = Math.max(0, (await countOf(scope)) - before)
+        throw new ControlError('timeout', sayWhatCame(wanted, timeout, came, near_misses), [])
+      }
+      if (hasCome || isOver) continue
+      await new Promise<void>((resolve) => {
+        wake = resolve
+      })
+    }
+  } finally {
+    leave()
+    clearTimeout(timer)
+    leaving.abort()
+  }
+}
+
+/** The number of requests in the journal of the account. */
+async function countOf(scope: AccountScope): Promise<number> {
+  return (await scope.ask('verifyRequests', { body: { match: {} } })).matched
+}
+
+async function findRequest(scope: AccountScope, id: string): Promise<RequestReport> {
+  const requests = await readRequests(scope.client, 'listRequests', { search: id }, { account: scope.id })
+  const found = requests.find(({ request_id }) => request_id === id)
+  if (found === undefined) throw new ControlError('not_found', `The journal has dropped the request ${id}.`, [])
+  return found
 }
 
 function sayWhatCame(

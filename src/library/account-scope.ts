@@ -1,18 +1,18 @@
 import type { ControlRequest } from '../admin/control.ts'
 import type { CallId, ControlClient, DataOf } from './control-client.ts'
 import { readList } from './lists.ts'
-import type { RequestFeed } from './request-feed.ts'
+import type { EventReader } from './request-events.ts'
 
 /** Calls the control plane about one account. */
 export class AccountScope {
   readonly id: string
   readonly client: ControlClient
-  readonly feed: RequestFeed
+  readonly events: EventReader
 
-  constructor(id: string, client: ControlClient, feed: RequestFeed) {
+  constructor(id: string, client: ControlClient, events: EventReader) {
     this.id = id
     this.client = client
-    this.feed = feed
+    this.events = events
   }
 
   /** The `data` of the response to an operation about the account. @throws ControlError */

@@ -26,7 +26,7 @@ import { joinNames, readFields, readParameters } from './arguments.ts'
 import type { CallId, DataOf } from './control-client.ts'
 import { ControlError } from './control-error.ts'
 import { type Span, writeDuration } from './duration.ts'
-import type { RequestEvents } from './request-feed.ts'
+import type { RequestEvents } from './request-events.ts'
 
 /** The properties of a new account. For all others, the options of the server apply. */
 export interface AccountOptions {
@@ -237,7 +237,7 @@ export class Account {
    * gets those. Then it gets a `ControlError` with the code `lost` and the number of missing requests.
    */
   events(options: { signal?: AbortSignal } = {}): RequestEvents {
-    return this.#scope.feed.open(this.id, options)
+    return this.#scope.events.open(this.id, options)
   }
 
   /** The parts of the contract that the account's requests have shown, with commands that would show the others. */

@@ -3,24 +3,13 @@ import { ControlError, refuseArgument } from './control-error.ts'
 
 /** A copy through JSON, as over HTTP. Neither side can change an object of the other. @throws ControlError */
 export function copyArgument(value: unknown): unknown {
-  return asJson(() => {
-    // `JSON.stringify` rejects cycles and deep nesting, so the check of the parts ends.
-    const text = JSON.stringify(value) ?? 'null'
-    refuseUnsaid(value)
-    return JSON.parse(text)
-  })
+  return asJson(() => JSON.parse(JSON.stringify(value, refuseUnsaid) ?? 'null'))
 }
 
-/** Refuses values that JSON omits silently: functions, symbols, and inherited fields of an object. */
-function refuseUnsaid(value: unknown): void {
-  if (typeof value === 'function' || typeof value === 'symbol') {
-    throw new ControlError('invalid_json', `The argument must be JSON, which ${show(value)} is not.`, [])
-  }
-  if (typeof value !== 'object' || value === null) return
-  // An object with `toJSON`, such as a `Date`, defines its own JSON.
-  if ('toJSON' in value && typeof value.toJSON === 'function') return
-  refuseInherited(value)
-  for (const part of Object.values(value)) refuseUnsaid(part)
+/** JSON omits functions and symbols silently. */
+function refuseUnsaid(_: string, value: unknown): unknown {
+  if (typeof value !== 'function' && typeof value !== 'symbol') return value
+  throw new ControlError('invalid_json', `The argument must be JSON, which ${show(value)} is not.`, [])
 }
 
 /** The fields of an options object; none for `undefined`. @throws ControlError for any other value. */
@@ -29,7 +18,6 @@ export function readFields(value: unknown): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw refuseArgument('', `An object was expected here, which ${show(value)} is not.`)
   }
-  refuseInherited(value)
   return asJson(() => ({ ...value }))
 }
 
@@ -58,23 +46,6 @@ export function refuseOtherThanTexts(parameters: Readonly<Record<string, unknown
   for (const [name, value] of Object.entries(parameters)) {
     if (typeof value !== 'string')
       throw refuseArgument(name, `\`${name}\` must be a text, which ${show(value)} is not.`)
-  }
-}
-
-/**
- * Refuses an object with inherited fields, for example from `Object.create(preset)` or from accessors of a class. A
- * copy would silently omit them.
- */
-function refuseInherited(value: unknown): void {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return
-  let prototype: unknown = Object.getPrototypeOf(value)
-  while (prototype !== Object.prototype && typeof prototype === 'object' && prototype !== null) {
-    for (const [name, { value: inherited }] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
-      // Every object has `__proto__`, including objects of another realm.
-      if (typeof inherited === 'function' || name === '__proto__' || Object.hasOwn(value, name)) continue
-      throw refuseArgument(name, `The field \`${name}\` is inherited; make it a field of the object itself.`)
-    }
-    prototype = Object.getPrototypeOf(prototype)
   }
 }
 

@@ -1,6 +1,6 @@
 import type { ExchangeLog } from '../accounts/exchange-log.ts'
 import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
-import type { Control } from '../admin/control.ts'
+import type { Control, ControlRequest } from '../admin/control.ts'
 import type { AccountReport, FaultSetReport, VerdictReport } from '../admin/reports.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { CoverageReport } from '../coverage/report.ts'
@@ -8,10 +8,10 @@ import type { ExplanationReport } from '../explain/explanation.ts'
 import type { RequestReport } from '../journal/description.ts'
 import { Account, type AccountOptions, type AccountWithKey, withFixture } from './account.ts'
 import { AccountScope } from './account-scope.ts'
-import { type ControlClient, DirectClient } from './control-client.ts'
+import { type CallId, type ControlClient, type DataOf, DirectClient } from './control-client.ts'
 import { ControlError } from './control-error.ts'
 import { type AllRequestsFilter, readList, readRequests } from './lists.ts'
-import { DirectFeed, type RequestEvents, type RequestFeed } from './request-feed.ts'
+import { EventReader, type RequestEvents } from './request-events.ts'
 import { type ViolationSource, type ViolationWatch, ViolationWatches, type WatchOptions } from './violations.ts'
 
 /**
@@ -58,32 +58,72 @@ export interface Library {
 export interface LibraryParts {
   baseUrl: string
   client: ControlClient
-  feed: RequestFeed
+  events: EventReader
   watches: ViolationWatches
+}
+
+/** What a library shows of a server. */
+export interface LibraryView {
   /** Used in place of the `default` account of the server, with its key. */
   account: { id: string; apiKey: string | undefined }
-  /** The accounts that the lists of the library show; by default all. */
-  shows?: (accountId: string) => boolean
+  /** The accounts that the lists of the library show. */
+  shows(accountId: string): boolean
+}
+
+/** The operations that clear the journal of an account. */
+const CLEARING: ReadonlySet<CallId> = new Set<CallId>(['clearRequests', 'resetAccount', 'deleteAccount'])
+
+/** The parts of a library on a client. `sees` tells the accounts whose violations a watch sees. */
+export function partsOn(
+  client: ControlClient,
+  { baseUrl, sees, shows, lasts }: { baseUrl: string; shows: LibraryView['shows'] } & Omit<ViolationSource, 'client'>,
+): LibraryParts {
+  const watches = new ViolationWatches({ client, sees, lasts })
+  const events = new EventReader(client, shows)
+  const attentive: ControlClient = {
+    stopping: client.stopping,
+    journalLimit: client.journalLimit,
+    get newest() {
+      return client.newest
+    },
+    limits: () => client.limits(),
+    events: (...wanted) => client.events(...wanted),
+    async call<Id extends CallId>(operationId: Id, request?: ControlRequest): Promise<DataOf<Id>> {
+      if (CLEARING.has(operationId)) await watches.catchUp()
+      const data = await client.call(operationId, request)
+      if (operationId === 'listRequests' || operationId === 'listAllRequests')
+        events.note(request?.parameters?.['account'], (data as DataOf<'listRequests'>).requests)
+      return data
+    },
+  }
+  return { baseUrl, client: attentive, events, watches }
+}
+
+/** Creates an account. Rejects with a `FixtureError` if a file cannot be used. */
+export async function createAccount(parts: LibraryParts, options: AccountOptions): Promise<AccountWithKey> {
+  const body = await withFixture(options).then(inSnakeCase)
+  const { account, api_key } = await parts.client.call('createAccount', { body }).catch(throwWithApiKey)
+  return accountOf(parts, account.id, api_key) as AccountWithKey
+}
+
+function accountOf({ client, events, baseUrl }: LibraryParts, id: string, key?: string): Account {
+  return new Account(new AccountScope(id, client, events), baseUrl, key)
 }
 
 /** The operations of the control plane as methods. */
-export function openLibrary({ baseUrl, client, feed, watches, account, shows = () => true }: LibraryParts): Library {
-  const handle = (id: string, key?: string) => new Account(new AccountScope(id, client, feed), baseUrl, key)
-  const main = handle(account.id, account.apiKey)
+export function openLibrary(parts: LibraryParts, { account, shows }: LibraryView): Library {
+  const { client, events, watches } = parts
+  const main = accountOf(parts, account.id, account.apiKey)
   return {
     apiKey: account.apiKey,
     account: main,
     requests: { list: (filter = {}) => readRequests(client, 'listAllRequests', filter, {}, shows) },
-    events: (options = {}) => feed.open(undefined, options),
-    async createAccount(options = {}) {
-      const body = await withFixture(options).then(inSnakeCase)
-      const { account, api_key } = await client.call('createAccount', { body }).catch(throwWithApiKey)
-      return handle(account.id, api_key) as AccountWithKey
-    },
+    events: (options = {}) => events.open(undefined, options),
+    createAccount: async (options = {}) => createAccount(parts, options),
     async findAccount(id) {
       if (id === DEFAULT_ACCOUNT && main.id !== id) return main
       const { api_key } = await client.call('getAccount', { parameters: { account: id } })
-      return handle(id, id === main.id && main.apiKey !== undefined ? main.apiKey : (api_key ?? undefined))
+      return accountOf(parts, id, id === main.id && main.apiKey !== undefined ? main.apiKey : (api_key ?? undefined))
     },
     async listAccounts() {
       const all = await readList<AccountReport>(client, { operation: 'listAccounts', name: 'accounts' })
@@ -114,32 +154,11 @@ export function openDirectLibrary(
   load: () => Promise<Control>,
   { baseUrl, apiKey, exchanges, contract, stopping }: ServerParts,
 ): Library {
-  return openLibrary({
-    baseUrl,
-    client: new DirectClient(load, stopping),
-    feed: new DirectFeed(exchanges.journal, contract, stopping),
-    watches: new ViolationWatches(violationsIn(exchanges)),
-    account: { id: DEFAULT_ACCOUNT, apiKey },
-  })
-}
-
-function violationsIn(exchanges: ServerParts['exchanges']): ViolationSource {
-  return {
-    // The server ends with the process of the tests.
-    lasts: false,
-    caughtUp: () => exchanges.caughtUp(),
-    subscribe: (listener) =>
-      exchanges.subscribeViolations(({ entry, account, presented, explain }) => {
-        const { method, path, problems } = entry
-        const kind = [method, path, problems[0]?.code, problems[0]?.field].join(' ')
-        const describe = async () => {
-          const explanation = await explain()
-          const { describeViolation } = await import('../admin/verdict.ts')
-          return describeViolation(entry, explanation)
-        }
-        listener({ account, presented, kind, describe })
-      }),
-  }
+  const client = new DirectClient(load, exchanges.journal, contract.catalogue, stopping)
+  const shows = () => true
+  // The server ends with the process of the tests.
+  const parts = partsOn(client, { baseUrl, shows, sees: shows, lasts: false })
+  return openLibrary(parts, { account: { id: DEFAULT_ACCOUNT, apiKey }, shows })
 }
 
 function inSnakeCase(options: Record<string, unknown>): unknown {

@@ -5,7 +5,8 @@ import type { ControlRequest } from '../admin/control.ts'
 import { isObject, type Json, readJson, valueAt } from '../ground/json.ts'
 import { shorten } from '../ground/show.ts'
 import type { RequestReport } from '../journal/description.ts'
-import { type CallId, type ControlClient, checkRequest, type DataOf } from './control-client.ts'
+import { JOURNAL_LIMITS } from '../journal/journal.ts'
+import { type CallId, type ControlClient, checkRequest, type DataOf, type RequestReader } from './control-client.ts'
 import { ControlError, type ControlProblem } from './control-error.ts'
 
 /** Where the control plane of a server is. */
@@ -18,7 +19,7 @@ export interface ControlAddress {
 }
 
 /** Parts of the sentences about an address that cannot be used. */
-export interface AddressWords {
+interface AddressWords {
   /** What should answer there: the beginning of a sentence. */
   server: string
   /** Why nothing answers. */
@@ -74,6 +75,9 @@ export class RemoteClient implements ControlClient {
   /** The server's own document of its control plane. */
   readonly document: Json
   readonly stopping: AbortSignal
+  readonly journalLimit = JOURNAL_LIMITS.entries
+  /** As of the last call of `look`. */
+  newest = 0
 
   private constructor(address: ControlAddress, instance: string, document: Json, stopping: AbortSignal) {
     this.#address = address
@@ -95,6 +99,12 @@ export class RemoteClient implements ControlClient {
     const document = answer.status === 200 ? await readBody(address, answer) : await readData(address, answer)
     if (!isObject(document) || valueAt(document, PAGE_LIMIT) === undefined) throw foreign(address, answer)
     return new RemoteClient(address, alive['instance'], document, stopping)
+  }
+
+  /** Learns which request is the newest. @throws ControlError */
+  async look(): Promise<void> {
+    const { requests } = await this.call('listAllRequests', { query: { limit: '1' } })
+    this.newest = requests[0]?.ordinal ?? 0
   }
 
   /** The base URL of the service that this control plane belongs to. @throws ControlError */
@@ -121,8 +131,21 @@ export class RemoteClient implements ControlClient {
     return (await readData(this.#address, answer)) as DataOf<Id>
   }
 
-  /** The requests of an account, or of all accounts, after the one with this ordinal. */
-  async *stream(account: string | undefined, after: number, signal: AbortSignal): AsyncGenerator<RequestReport> {
+  events(account: string | undefined, after: number, { take, end }: RequestReader): () => void {
+    const leaving = new AbortController()
+    const { signal } = leaving
+    const read = async () => {
+      for await (const request of this.#stream(account, after, signal)) take(request)
+    }
+    read().then(
+      () => end(),
+      // The end of the server is the end of its events.
+      (reason) => end(signal.aborted || (reason as ControlError).code === 'stopped' ? undefined : reason),
+    )
+    return () => leaving.abort()
+  }
+
+  async *#stream(account: string | undefined, after: number, signal: AbortSignal): AsyncGenerator<RequestReport> {
     const place = account === undefined ? {} : { parameters: { account } }
     const id = account === undefined ? 'streamAllEvents' : 'streamEvents'
     const answer = await this.#send(id, place, { signal, after })

@@ -1,17 +1,19 @@
 import type { VerdictReport } from '../admin/reports.ts'
-import type { Awaitable } from '../ground/awaitable.ts'
 import { isObject } from '../ground/json.ts'
-import { hashKey } from '../ground/secrets.ts'
 import { nextTurn } from '../ground/timers.ts'
+import type { RequestReport } from '../journal/description.ts'
 import { readOptions } from './arguments.ts'
+import type { ControlClient } from './control-client.ts'
+import { ControlError } from './control-error.ts'
+import { readRequests } from './lists.ts'
 
 /** A request that violates the contract, with a request that would be accepted. */
 export type ViolationReport = VerdictReport['violations']['first'][number]
 
 /** The maximum number of kinds of violations that an error describes. The others are counted. */
 export const DESCRIBED = 3
-/** The number of accounts that are remembered after their watch. So a late request is not charged to another watch. */
-export const FORMER = 1_000
+/** The number of accounts that are remembered after their watch. */
+const FORMER = 1_000
 /** After this many passes of the event loop, all data that has arrived at the server is processed. */
 const PASSES = 10
 
@@ -62,35 +64,24 @@ export interface ViolationWatch {
   end(): Promise<void>
 }
 
-/** A violation when it becomes known. */
-export interface KnownViolation {
-  /** The account of the request's key, even if the account was deleted meanwhile. */
-  account: string | undefined
-  /** The hash of the presented key, if it belongs to no account. */
-  presented: string | undefined
-  /** Violations of the same kind have the same name. */
-  kind: string
-  /** Describes the violation. The first call must come before the account is gone. */
-  describe(): Promise<ViolationReport>
-}
-
-/** Where the violations come from. */
+/** How the requests are read in which a watch looks for violations. */
 export interface ViolationSource {
-  /** Calls `listener` with each violation. The returned function ends this. */
-  subscribe(listener: (violation: KnownViolation) => void): () => void
-  /** Resolves when the listeners have been told of every violation so far. */
-  caughtUp(): Awaitable<void>
-  /** Whether its server goes on after the tests, so that the address of a request can still be opened. */
-  readonly lasts: boolean
+  client: ControlClient
+  /** Whether it sees the violations of an account, or with `null`, those of no account. */
+  sees(accountId: string | null): boolean
+  /** Whether the server goes on after the tests, so that the address of a request can still be opened. */
+  lasts: boolean
 }
 
-/** Assigns each violation to a watch. */
+/** Reads the violations from the journal, and assigns each of them to a watch. */
 export class ViolationWatches {
   readonly #source: ViolationSource
   readonly #open = new Set<Watch>()
-  /** The name of the former user of an account, by the account's id and its key's hash. The oldest are dropped. */
-  readonly #former = new Map<string, string>()
-  #unsubscribe: (() => void) | undefined
+  /** The accounts of former watches. A late request of theirs is charged to no other watch. The oldest are dropped. */
+  readonly #former = new Set<string>()
+  /** The ordinal of the newest violation that was read. */
+  #read = 0
+  #reading: Promise<void> = Promise.resolve()
 
   constructor(source: ViolationSource) {
     this.#source = source
@@ -100,60 +91,87 @@ export class ViolationWatches {
   open(options: unknown): ViolationWatch {
     let watch: Watch
     try {
-      watch = new Watch(readOptions('watchViolations', options, OPTIONS) as WatchOptions)
+      watch = new Watch(readOptions('watchViolations', options, OPTIONS) as WatchOptions, this.#source.client.newest)
     } catch (error) {
       return { end: () => Promise.reject(error) }
     }
     this.#open.add(watch)
-    this.#unsubscribe ??= this.#source.subscribe((violation) => this.#assign(violation))
     let ended: Promise<void> | undefined
     return { end: () => (ended ??= this.#end(watch)) }
   }
 
+  /** Reads the violations so far, before something clears a journal. Nothing is read if nobody wants to know. */
+  async catchUp(): Promise<void> {
+    if ([...this.#open].every(({ permits }) => permits)) return
+    this.#reading = this.#reading.catch(() => {}).then(() => this.#readAll())
+    await this.#reading
+  }
+
   async #end(watch: Watch): Promise<void> {
-    if ([...this.#open].some(({ permits }) => !permits)) {
-      // A client that did not wait for its response may have sent more requests than the server has read.
-      for (let pass = 0; pass < PASSES; pass++) await nextTurn()
-      await this.#source.caughtUp()
+    // A client that did not wait for its response may have sent more requests than the server has read.
+    for (let pass = 0; pass < PASSES; pass++) await nextTurn()
+    try {
+      await this.catchUp()
+    } finally {
+      this.#open.delete(watch)
     }
-    this.#open.delete(watch)
-    if (this.#open.size === 0) {
-      this.#unsubscribe?.()
-      this.#unsubscribe = undefined
-      this.#former.clear()
-    } else this.#remember(watch)
+    const { account } = watch
+    if (account !== undefined) this.#remember(account.id)
+    if (account !== undefined && !watch.permits) await this.#warnOfLosses(account.id, watch.name)
     await watch.judge(this.#source.lasts)
   }
 
-  #remember({ account, name }: Watch): void {
-    for (const trace of account === undefined ? [] : [account.id, hashOf(account.apiKey)]) {
-      if (trace === undefined) continue
-      this.#former.delete(trace)
-      this.#former.set(trace, name ?? account?.id ?? '')
-    }
-    for (const [trace] of this.#former) {
-      if (this.#former.size <= 2 * FORMER) break
-      this.#former.delete(trace)
+  #remember(account: string): void {
+    this.#former.add(account)
+    const [oldest] = this.#former
+    if (oldest !== undefined && this.#former.size > FORMER) this.#former.delete(oldest)
+  }
+
+  async #readAll(): Promise<void> {
+    const { client, sees } = this.#source
+    const requests = await readRequests(client, 'listAllRequests', { violation: true })
+    for (const request of requests) {
+      if (request.ordinal <= this.#read) continue
+      this.#read = request.ordinal
+      if (sees(request.account)) await this.#assign(request)
     }
   }
 
   /** Charges a violation to a watch. */
-  #assign(violation: KnownViolation): void {
-    const { account: id, presented } = violation
-    const watches = [...this.#open]
+  async #assign(request: RequestReport): Promise<void> {
+    const watches = [...this.#open].filter(({ since }) => since < request.ordinal)
     const rest = watches.find(({ account }) => account === undefined)
-    const known = watches.find(({ account }) => {
-      return (
-        account !== undefined &&
-        (account.id === id || (presented !== undefined && hashOf(account.apiKey) === presented))
-      )
-    })
-    const former = this.#former.get(id ?? presented ?? '')
-    const [only, ...others] = watches.filter((watch) => watch !== rest)
-    const alone = others.length === 0 && only?.seesOthers === true ? only : rest
-    if (known !== undefined) known.charge(violation)
-    else if (former !== undefined) rest?.charge(violation, former)
-    else alone?.charge(violation)
+    const known = watches.find(({ account }) => account !== undefined && account.id === request.account)
+    const isLate = request.account !== null && this.#former.has(request.account)
+    const [only, ...others] = watches.filter(({ account }) => account !== undefined)
+    const alone = !isLate && others.length === 0 && only?.seesOthers === true ? only : rest
+    await (known ?? alone)?.charge(request, (violation) => this.#describe(violation))
+  }
+
+  /** The account of the request may be gone. */
+  async #describe(request: RequestReport): Promise<ViolationReport> {
+    const { request_id, account, operation, method, path, status, code, problems } = request
+    try {
+      const explained = await this.#source.client.call('explainRequest', { parameters: { 'request-id': request_id } })
+      const { describeExample } = await import('../admin/verdict.ts')
+      return describeExample(explained)
+    } catch (error) {
+      if (!(error instanceof ControlError)) throw error
+      const message = problems[0]?.message ?? error.message
+      return { request_id, account, operation, method, path, status, code, message, correction: null, page: null }
+    }
+  }
+
+  /** The journal drops the oldest requests of an account that has too many. */
+  async #warnOfLosses(account: string, name = account): Promise<void> {
+    const { client } = this.#source
+    const { count } = await client
+      .call('listRequests', { parameters: { account }, query: { limit: '1' } })
+      .catch(() => ({ count: undefined }))
+    if (count === undefined || count < client.journalLimit) return
+    process.emitWarning(
+      `The journal keeps ${client.journalLimit} requests of an account, so it may have dropped violations of: ${name}.`,
+    )
   }
 }
 
@@ -177,7 +195,7 @@ function isAccount(value: unknown): boolean {
 /** Violations of the same kind: their number, and the first of them. */
 interface ViolationKind {
   count: number
-  first: Promise<{ report: ViolationReport; former: string | undefined }>
+  first: ViolationReport
 }
 
 class Watch {
@@ -185,28 +203,28 @@ class Watch {
   readonly name: string | undefined
   readonly seesOthers: boolean
   readonly permits: boolean
+  /** The ordinal of the last request before it. */
+  readonly since: number
   #count = 0
   readonly #kinds = new Map<string, ViolationKind>()
 
-  constructor({ account, name, seesOthers = true, permits = false }: WatchOptions) {
+  constructor({ account, name, seesOthers = true, permits = false }: WatchOptions, since: number) {
     this.account = account
     this.name = name
     this.seesOthers = seesOthers
     this.permits = permits
+    this.since = since
   }
 
-  /** Records a violation. `former` names its sender if the watch of the sender was already over. */
-  charge(violation: KnownViolation, former?: string): void {
+  /** Records a violation. Of each kind, the first one is described at once, because the account may be gone later. */
+  async charge(request: RequestReport, describe: (request: RequestReport) => Promise<ViolationReport>): Promise<void> {
     if (this.permits) return
     this.#count++
-    const name = [violation.kind, former].join(' ')
+    const { method, path, problems } = request
+    const name = [method, path, problems[0]?.code, problems[0]?.field].join(' ')
     const kind = this.#kinds.get(name)
     if (kind !== undefined) kind.count++
-    // The violation is explained at once, because the account may be gone later.
-    else if (this.#kinds.size < DESCRIBED) {
-      const first = violation.describe().then((report) => ({ report, former }))
-      this.#kinds.set(name, { count: 1, first })
-    }
+    else if (this.#kinds.size < DESCRIBED) this.#kinds.set(name, { count: 1, first: await describe(request) })
   }
 
   /** `namesPages`: whether the message has the address of each request. @throws ViolationError */
@@ -214,43 +232,29 @@ class Watch {
     const count = this.#count
     if (count === 0) return
     const kinds = [...this.#kinds.values()]
-    const firsts = await Promise.all(kinds.map(({ first }) => first))
     const isAnonymous = this.account === undefined
-    const described = firsts.map(({ report, former }, index) =>
-      writeViolation(report, kinds[index]?.count ?? 1, isAnonymous ? (former ?? null) : undefined, namesPages),
-    )
+    const described = kinds.map((kind) => writeViolation(kind, isAnonymous, namesPages))
     const more = kinds.reduce((left, kind) => left - kind.count, count)
     const what = count === 1 ? '1 request violates' : `${count} requests violate`
     const lines = [`${what} the contract.`, ...described, ...(more > 0 ? [`… and ${more} more.`] : [])]
-    const reports = firsts.map(({ report }) => report)
-    throw new ViolationError(lines.join('\n\n'), reports, count)
+    throw new ViolationError(
+      lines.join('\n\n'),
+      kinds.map(({ first }) => first),
+      count,
+    )
   }
 }
 
-/**
- * The text about violations of one kind, in a few lines. `sender` is the late sender of the first one, or null if the
- * sender is unknown.
- */
-function writeViolation(
-  report: ViolationReport,
-  times: number,
-  sender: string | null | undefined,
-  namesPages: boolean,
-): string {
-  const { method, path, status, code, message, correction, operation, request_id, page } = report
+/** The text about violations of one kind, in a few lines. */
+function writeViolation({ count, first }: ViolationKind, isAnonymous: boolean, namesPages: boolean): string {
+  const { method, path, status, code, message, correction, operation, request_id, page } = first
   const answer = [status, code].filter((each) => each !== null).join(' ')
-  const late =
-    sender === null ? 'It is not known which test has sent it.' : `It came after the end of the test: ${sender}`
   const place = operation === null ? 'the paths' : operation
   return [
-    `${method} ${path}${answer === '' ? '' : ` → ${answer}`}${times === 1 ? '' : `, ${times} times`}: ${message}`,
-    ...(sender === undefined ? [] : [late]),
+    `${method} ${path}${answer === '' ? '' : ` → ${answer}`}${count === 1 ? '' : `, ${count} times`}: ${message}`,
+    ...(isAnonymous ? ['It is not known which test has sent it.'] : []),
     ...(correction === null ? [] : [`Correct: ${correction}`]),
     `Read more: ${place} in dmarc-understudy/openapi.yaml, or understudy.explain('${request_id}') in the test.`,
     ...(namesPages && page !== null ? [`See it: ${page}`] : []),
   ].join('\n')
-}
-
-function hashOf(secret: string | undefined): string | undefined {
-  return secret === undefined ? undefined : hashKey(secret)
 }

@@ -5,7 +5,7 @@ import { shorten } from '../ground/show.ts'
 import { ToolError } from './answer.ts'
 
 /** A request to an operation: the values of its path and its query, and its body. */
-export interface ToolRequest {
+interface ToolRequest {
   method: string
   /** Of the document, such as `/accounts/{account}`. */
   path: string

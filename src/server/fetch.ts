@@ -5,11 +5,11 @@ import { bytesOf } from '../ground/content.ts'
 import type { Delivery, Response as SentResponse } from '../ground/delivery.ts'
 import { clearTimeout, setTimeout } from '../ground/timers.ts'
 import { waitUntil } from '../ground/waiting.ts'
+import { inPieces } from './carrier.ts'
 import { type AskControl, openControlConnections } from './control-connection.ts'
 import { arrivalOf } from './direct-arrival.ts'
 import { closed, type Fetch, fetchFailed, fieldsOf, readRequest, reset, stopped, targetOf } from './fetch-request.ts'
 import type { RequestHandler } from './http-server.ts'
-import { inPieces } from './pieces.ts'
 
 /** The control plane, and the requests that it answers in place of the service. */
 export interface ControlService {

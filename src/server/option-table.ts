@@ -18,7 +18,6 @@ import {
   type OptionKind,
   type Options,
   oneOf,
-  optIn,
   origins,
   type ProgramOption,
   type ProgramOptions,
@@ -31,7 +30,7 @@ import {
   type Values,
   wholeNumber,
 } from './option.ts'
-import { OptionError } from './option-error.ts'
+import { OptionError, type Spell } from './option-error.ts'
 import type { ServerOptions } from './options.ts'
 import { maskStoreUrl, readStoreUrl, STORE_REMEDY } from './store-url.ts'
 
@@ -239,7 +238,11 @@ export const COMMAND_LINE_OPTIONS = {
     kind: fileName,
     help: 'JSON file with base_url, admin_url, api_key, pid and instance. It exists while the server answers.',
   },
-  exitWithParent: optIn('Stop when the program that started the server has ended, also through npx.'),
+  exitWith: {
+    kind: wholeNumber(1, 2 ** 31 - 1),
+    placeholder: 'PID',
+    help: 'Stop when the process with this id has ended, such as that of the tests.',
+  },
 } as const satisfies Options
 
 /** The options for the server among the options of a command. */
@@ -294,39 +297,42 @@ export function refuseUnknownOptions(options: ServerOptions, rows: ProgramOption
   }
 }
 
-/** Options for the port. */
-const OF_A_PORT = ['port', 'host'] as const
-
-/** Options for the storage of accounts that no other server shares. */
-const OF_ONE_SERVER = ['data', 'durability'] as const
+/** Options that mean nothing beside others, and what to do about it. */
+const CONTRADICTIONS: readonly {
+  readonly names: readonly (keyof ServerOptions)[]
+  holds(values: ServerOptions): boolean
+  remedy(spell: Spell): string
+}[] = [
+  {
+    names: ['port', 'host'],
+    holds: ({ listen }) => listen === false,
+    remedy: (spell) => `is for a port; leave it out, or leave out ${spell('listen', false)}`,
+  },
+  {
+    names: ['storePrefix'],
+    holds: ({ store }) => store === undefined,
+    remedy: (spell) => `needs the URL of a store; give ${spell('store')}`,
+  },
+  {
+    names: ['data', 'durability'],
+    holds: ({ store }) => store !== undefined,
+    remedy: (spell) => `is for accounts that this server keeps alone; leave it out, or leave out ${spell('store')}`,
+  },
+  {
+    names: ['clock'],
+    holds: ({ store }) => store !== undefined,
+    remedy: () => 'must be left out, because the clocks of all accounts follow the store',
+  },
+]
 
 /**
  * Refuses options that contradict each other. `given` are the explicitly given ones; a default contradicts no option.
  * @throws OptionError for the option that must be removed
  */
 export function refuseContradictions(values: ServerOptions, given = findUnusual(values)): void {
-  for (const name of values.listen === false ? OF_A_PORT : []) {
-    if (!given.has(name)) continue
-    throw new OptionError(name, values[name], (spell) => {
-      return `is for a port; leave it out, or leave out ${spell('listen', false)}`
-    })
-  }
-  if (values.store === undefined) {
-    if (!given.has('storePrefix')) return
-    throw new OptionError(
-      'storePrefix',
-      values.storePrefix,
-      (spell) => `needs the URL of a store; give ${spell('store')}`,
-    )
-  }
-  for (const name of OF_ONE_SERVER) {
-    if (!given.has(name)) continue
-    throw new OptionError(name, values[name], (spell) => {
-      return `is for accounts that this server keeps alone; leave it out, or leave out ${spell('store')}`
-    })
-  }
-  if (given.has('clock')) {
-    throw new OptionError('clock', 'given', 'must be left out, because the clocks of all accounts follow the store')
+  for (const { names, holds, remedy } of CONTRADICTIONS) {
+    const name = names.find((each) => given.has(each))
+    if (name !== undefined && holds(values)) throw new OptionError(name, values[name], remedy)
   }
 }
 

@@ -97,6 +97,10 @@ async function stopWith(signal: AbortSignal, understudy: Understudy, log: Log): 
   return Object.assign(understudy, { stop: stopOnSignal, [Symbol.asyncDispose]: stopOnSignal })
 }
 
+/**
+ * Composes the stand-in, its application and its port. A request comes in at `take` of http-server.ts; `handle` of app.ts
+ * gives it to `serve` of carrier.ts, which asks `answer` of service/answer.ts, and sends what that decides.
+ */
 async function composeServer(
   options: CompleteOptions,
   behaviours: Behaviours,

@@ -32,8 +32,8 @@ export interface ServiceDeps extends Omit<GateDeps, 'sources'>, InjectionOptions
   stopping: AbortSignal
 }
 
-/** The service. It does not reject. A client that has left gets no delivery. */
-export type Service = (arrival: Arrival) => Promise<Delivery | undefined>
+/** The service. It does not reject, and answers at once what needs no waiting. A client that has left gets no delivery. */
+export type Service = (arrival: Arrival) => Awaitable<Delivery | undefined>
 
 /** Adds its part to the exchange: at once, unless something takes time. */
 type Step = (exchange: Conforming) => Awaitable<void>
@@ -51,40 +51,61 @@ export function createService(deps: ServiceDeps): Service {
   const respond = createResponder({ contract, clock, cors })
   const record = createRecorder(deps)
 
-  /** The path of a request up to the decision. The first step that decides is the last one. */
-  const decisive: readonly Step[] = [
+  /** The path of a request. Once a step decides, or fails, those that could decide are passed over. */
+  const path: readonly Step[] = [
     gate.admit, // key, plan, quota
     turnAway, // what the route or the gate refuses
     faults.injectBefore,
     judgement.readBody, // and the check against the contract
     faults.simulate, // what a domain name in the body asks for
     judgement.judge, // inside of the store, if the account may change
+    gate.refund,
+    faults.injectAfter,
   ]
-  /** What follows every decision, and every failure before it. It asks the store too, and may fail itself. */
-  const final: readonly Step[] = [gate.refund, faults.injectAfter]
+  const firstFinal = path.indexOf(gate.refund)
 
-  return async function answer(arrival) {
+  return function answer(arrival) {
     const exchange = route(arrival)
     try {
-      for (const steps of [decisive, final]) {
-        try {
-          for (const step of steps) {
-            // Only an admitted request gets past the gate, and only one that conforms past the check.
-            const waiting = step(exchange as Conforming)
-            // A promise that nothing waits for would cost time.
-            if (waiting !== undefined) await waiting
-            if (steps === decisive && exchange.isDecided) break
-          }
-        } catch (error) {
-          fail(exchange, error)
-        }
-      }
-      return deliver(exchange)
+      const waiting = walk(exchange, 0)
+      if (waiting === undefined) return deliver(exchange)
+      return waiting.then(() => deliver(exchange)).catch((error) => giveUp(exchange, error))
     } catch (error) {
-      const err = exchange.requestId === '' ? error : withoutSecrets(error, exchange)
-      log.error({ request_id: exchange.requestId || undefined, err }, 'The response could not be sent.')
-      return { lost: 'failure' }
+      return giveUp(exchange, error)
     }
+  }
+
+  /** Takes one step after the other. Returns a promise only if a step does: others would take longer than the step. */
+  function walk(exchange: Exchange, from: number): Awaitable<void> {
+    for (let place = from; place < path.length; place++) {
+      if (exchange.isDecided && place < firstFinal) continue
+      try {
+        // Only an admitted request gets past the gate, and only one that conforms past the check.
+        const waiting = path[place]?.(exchange as Conforming)
+        if (waiting !== undefined) return walkOn(exchange, waiting, place)
+      } catch (error) {
+        fail(exchange, error)
+        if (place >= firstFinal) return undefined
+      }
+    }
+    return undefined
+  }
+
+  /** Continues when a step is done that takes time. */
+  async function walkOn(exchange: Exchange, waiting: Promise<void>, place: number): Promise<void> {
+    try {
+      await waiting
+    } catch (error) {
+      fail(exchange, error)
+      if (place >= firstFinal) return
+    }
+    await walk(exchange, place + 1)
+  }
+
+  function giveUp(exchange: Exchange, error: unknown): Delivery {
+    const err = exchange.requestId === '' ? error : withoutSecrets(error, exchange)
+    log.error({ request_id: exchange.requestId || undefined, err }, 'The response could not be sent.')
+    return { lost: 'failure' }
   }
 
   function turnAway(exchange: Exchange): void {
@@ -100,6 +121,7 @@ export function createService(deps: ServiceDeps): Service {
   }
 
   function fail(exchange: Exchange, error: unknown): void {
+    exchange.isDecided = true
     if (exchange.requestId === '') gate.enterAnonymously(exchange)
     if (error instanceof ClientGone) return
     if (error instanceof StoreError && error.problem === 'unknown-account') {

@@ -38,11 +38,17 @@ export function createJudgement(contract: ServiceContract, store: ServiceStore, 
 
   /** The service's answer, after the change is stored. If another change came first, the decision is repeated. */
   function judge(exchange: Conforming): Awaitable<void> {
-    const { conformity, operation, principal, history } = exchange
+    const { conformity, operation, principal } = exchange
     const { account, now } = principal
     if (!changesAccount(operation)) {
       return settle(exchange, decide(conformity, account, contract, now), account, undefined)
     }
+    return change(exchange)
+  }
+
+  function change(exchange: Conforming): Awaitable<void> {
+    const { conformity, principal, history } = exchange
+    const { account, now } = principal
     let present = account
     let presentVersion: number | undefined
     const decideIn = (state: AccountState, version: number) => {
@@ -66,9 +72,11 @@ export function createJudgement(contract: ServiceContract, store: ServiceStore, 
     else refuse(exchange, decision, false)
     const { before, moment } = exchange
     if (decision.ok && decision.state !== present) exchange.after = decision.state
-    if (before !== undefined && before.account !== present) exchange.before = { ...before, account: present }
+    if (before !== undefined && before.account !== present) {
+      exchange.before = { account: present, counters: before.counters }
+    }
     if (moment !== undefined && version !== undefined && version !== moment.version) {
-      exchange.moment = { ...moment, version }
+      exchange.moment = { incarnation: moment.incarnation, version }
     }
   }
 

@@ -130,7 +130,7 @@ export function createRecorder({ contract, exchanges, clock, log, urls }: Record
       problems: problems.length === 0 ? NONE : hidden.problems(problems.slice(0, most), content?.size ?? 0),
       violatesContract,
       decided,
-      responseHeaders: hidden.responseHeaders(responseHeaders),
+      responseHeaders: hidden.responseHeaders(responseHeaders, reply?.foreign),
       responseBody: reply && hidden.body(reply.body),
       violations: reply?.breach === undefined ? NONE : redactWithin(reply.breach.violations, hidden.redact),
       injection: injectionIn(exchange, hidden),
@@ -140,7 +140,7 @@ export function createRecorder({ contract, exchanges, clock, log, urls }: Record
       duration,
       failure: failure === undefined ? undefined : hidden.redact(String((failure as Error)?.stack ?? failure)),
       moment,
-      [PAST]: before && after ? { ...before, after } : before,
+      [PAST]: before && after ? { account: before.account, counters: before.counters, after } : before,
     }
   }
 }

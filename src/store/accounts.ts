@@ -268,7 +268,7 @@ export class Accounts implements Store {
    * Deletes an account for good, as soon as `after` is fulfilled. At once, no caller finds it any more. If it cannot be
    * deleted, it is available again.
    */
-  #remove(kept: KeptAccount, after?: Promise<void>): Promise<void> {
+  #remove(kept: KeptAccount, after?: Awaitable<void>): Promise<void> {
     const { id } = kept.account.state
     this.#accounts.delete(id)
     const removing = this.#erase(kept, after).finally(() => this.#removing.delete(id))
@@ -276,7 +276,7 @@ export class Accounts implements Store {
     return removing
   }
 
-  async #erase(kept: KeptAccount, after?: Promise<void>): Promise<void> {
+  async #erase(kept: KeptAccount, after?: Awaitable<void>): Promise<void> {
     const { id } = kept.account.state
     try {
       await after

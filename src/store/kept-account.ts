@@ -1,4 +1,4 @@
-import type { Low } from 'lowdb'
+import { type Low, LowSync } from 'lowdb'
 import type { AccountState } from '../domain/account.ts'
 import type { Counters } from '../domain/counting.ts'
 import { Snapshots } from './snapshots.ts'
@@ -20,8 +20,8 @@ export interface StoredAccount {
   use?: Use | undefined
 }
 
-/** The place of one account. The data is `null` until it is read or written. */
-export type AccountDatabase = Low<StoredAccount | null>
+/** The place of one account. The data is `null` until it is read or written. In memory, it is written at once. */
+export type AccountDatabase = Low<StoredAccount | null> | LowSync<StoredAccount | null>
 
 /**
  * One account and its writes. Only one write runs at a time. All changes that are accepted during a write share the
@@ -77,17 +77,27 @@ export class KeptAccount {
     if (counters !== this.account.counters) this.account = { state, counters, incarnation, version }
   }
 
-  /** Resolves once the change is stored. Rejects if it, or a change on which it is based, could not be stored. */
-  change(state: AccountState, counters: Counters): Promise<void> {
+  /**
+   * Resolves once the change is stored; `undefined` if it is stored already. Rejects if it, or a change on which it is
+   * based, could not be stored.
+   */
+  change(state: AccountState, counters: Counters): Promise<void> | undefined {
     const { account } = this
     if (counters !== account.counters) this.#nextUndo ??= account.counters
     const version = state === account.state ? account.version : ++this.#versions
-    this.account = { ...account, state, counters, version }
+    this.account = { state, counters, incarnation: account.incarnation, version }
     return this.save()
   }
 
-  save(): Promise<void> {
-    this.#next ??= this.#writeAfter(this.#running)
+  save(): Promise<void> | undefined {
+    const database = this.#database
+    if (database instanceof LowSync) {
+      const { state, version } = this.#takeUnsaved()
+      database.write()
+      this.#settle(state, version)
+      return undefined
+    }
+    this.#next ??= this.#writeAfter(database, this.#running)
     return this.#next
   }
 
@@ -102,27 +112,38 @@ export class KeptAccount {
     this.#hasUnsaved = true
   }
 
-  async #writeAfter(previous: Promise<void> | undefined): Promise<void> {
+  async #writeAfter(database: Low<StoredAccount | null>, previous: Promise<void> | undefined): Promise<void> {
     // Rejects with the previous write: the changes that wait here are based on a state that is lost then.
     await previous
     this.#running = this.#next
     this.#next = undefined
+    const { state, version } = this.#takeUnsaved()
+    try {
+      await database.write()
+    } catch (error) {
+      this.#restore()
+      this.#running = undefined
+      this.#onWritten(this)
+      throw error
+    }
+    this.#running = undefined
+    this.#settle(state, version)
+  }
+
+  /** Puts the account into its place, to be written there. */
+  #takeUnsaved(): Account {
     this.#runningUndo = this.#nextUndo
     this.#nextUndo = undefined
     this.#hasUnsaved = false
-    const { state, counters, version } = this.account
+    const { state, counters } = this.account
     this.#database.data = { state, counters, use: this.use && { ...this.use } }
-    try {
-      await this.#database.write()
-      this.stored = state
-      this.#storedVersion = version
-    } catch (error) {
-      this.#restore()
-      throw error
-    } finally {
-      this.#running = undefined
-      this.#onWritten(this)
-    }
+    return this.account
+  }
+
+  #settle(state: AccountState, version: number): void {
+    this.stored = state
+    this.#storedVersion = version
+    this.#onWritten(this)
   }
 
   #restore(): void {

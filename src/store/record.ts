@@ -1,4 +1,4 @@
-import { OrderedMap } from 'immutable'
+import { Map as ImmutableMap, OrderedMap } from 'immutable'
 import type { AccountState, DomainGroup, MonitoredDomain } from '../domain/account.ts'
 import { comparedName } from '../domain/groups.ts'
 import type { Settings } from '../domain/settings.ts'
@@ -28,6 +28,6 @@ export function decodeAccount(
     ...record,
     domains: OrderedMap(domains.map((domain) => [domain.name, domain] as const)),
     groups: OrderedMap(groups.map((group) => [group.id, group] as const)),
-    groupNames: OrderedMap(groups.map(({ id, name }) => [comparedName(name, nameComparison), id] as const)),
+    groupNames: ImmutableMap(groups.map(({ id, name }) => [comparedName(name, nameComparison), id] as const)),
   }
 }

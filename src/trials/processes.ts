@@ -194,12 +194,6 @@ function readStat(pid: number): ProcessFacts | undefined {
   return { pid, parent: Number(parent), start, name }
 }
 
-/** The parent of a process from /proc; `undefined` without /proc, and for a process that has ended. */
-export function readParent(pid: number): number | undefined {
-  const [, parent] = readStatFields(pid).fields
-  return parent === undefined ? undefined : Number(parent)
-}
-
 /** The fields of a process or thread after its name; none if the system does not tell them. */
 function readStatFields(path: number | string): { name: string; fields: readonly string[] } {
   try {
@@ -258,7 +252,7 @@ function listByPs(selection: readonly string[], text = ''): ProcessFacts[] {
 }
 
 /** The output of `ps`; empty if it fails. */
-export function askPs(args: readonly string[]): string {
+function askPs(args: readonly string[]): string {
   try {
     return execFileSync('ps', args, {
       encoding: 'latin1',

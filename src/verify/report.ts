@@ -89,7 +89,7 @@ export function describeRefusal(
 
 type Results = Pick<VerifyResult, 'quotas' | 'cleanup'> & Pick<Assessment, 'checks' | 'assumptions'>
 
-/** The JSON report, as `docs/schemas/verify.json` describes it. */
+/** The JSON report. */
 function jsonOf(target: string, verdict: Assessment['verdict'], results: Results): object {
   const { checks, assumptions, quotas, cleanup } = results
   const { lost, gained, ...rest } = cleanup

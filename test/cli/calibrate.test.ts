@@ -13,7 +13,6 @@ import { it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
 import { runProcess } from '../support/program-process.ts'
 import { entryFrom, harOf, RECORDED_AT } from '../support/recorded.ts'
-import { expectReport } from '../support/report-schema.ts'
 import { API_KEY, startService } from '../support/service.ts'
 
 const see = (id: string, number: number, evidence = `r-${id}`): ChoiceObservation => ({
@@ -55,7 +54,6 @@ describe('calibrate', () => {
     const { code, stdout, stderr } = await runProcess(args, { environment })
     expect(code, stderr).toBe(0)
     const found = JSON.parse(readFileSync(report, 'utf8'))
-    expectReport('calibration', found)
     const of = (id: string) => found.assumptions.find((each: Json) => each['id'] === id)
     expect(of('already-monitored')).toMatchObject({ verdict: 'alternative', alternative: 2 })
     expect(stdout).not.toContain(API_KEY)
@@ -93,7 +91,7 @@ describe('calibrate', () => {
       code: 2,
       stderr: expect.stringMatching(/^dmarc-understudy: --out \/dev\/full: /m),
     })
-    expectReport('calibration', JSON.parse(readFileSync(report, 'utf8')))
+    expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject({ exchanges: 1 })
   })
 
   it.for<[what: string, seen: ChoiceObservation[], says: string]>([
@@ -109,12 +107,12 @@ describe('calibrate', () => {
     expect(load(stdout)).toMatchObject({ actions: [{ target: '$', update: {} }] })
   })
 
-  it('ends like verify where the service refuses the key', async ({ folder }) => {
+  it('ends in one sentence where the service refuses the key', async ({ folder }) => {
     const { baseUrl } = await startService()
     const args = ['calibrate', '--base-url', baseUrl, '--api-key', 'of-nobody']
     const { code, stdout, stderr } = await runInProcess(args, { folder })
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-    expect(stderr).toContain('verify: ')
+    expect(stderr).toContain('calibrate: ')
     expect(stderr).not.toContain('of-nobody')
   })
 })

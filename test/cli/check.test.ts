@@ -38,7 +38,6 @@ async function check(folder: string, texts: readonly string[], ...args: string[]
   const json = join(folder, 'report.json')
   const result = await runInProcess(['check', ...files, ...args, '--report', `json=${json}`])
   const report: EvidenceReport = JSON.parse(readFileSync(json, 'utf8'))
-  expectReport('check', report)
   return { ...result, report }
 }
 
@@ -122,57 +121,6 @@ describe('check', () => {
     expect(stderr).not.toContain('PASSED')
     expect(report).toMatchObject({ judged, findings: [] })
     expect(report.failures?.[0]).toMatch(failure)
-  })
-
-  const answer = (fields: Record<string, string>, more: Json = {}) => ({
-    response: {
-      headers: Object.entries({ 'Content-Type': 'application/json', ...fields }).map(([name, value]) => ({
-        name,
-        value,
-      })),
-      ...more,
-    },
-  })
-  const QUOTA = { 'X-RateLimit-Limit': '30', 'X-RateLimit-Remaining': '29', 'X-RateLimit-Reset': '1768471200' }
-  const ID = { 'X-Request-Id': '4cf49ecf-a186-476c-81a6-0b1b086abc95' }
-  const REPLACED = [{ name: 'authorization', value: '[Authorization redacted]' }]
-
-  it.for<[what: string, entries: readonly Json[], exchanges: number]>([
-    [
-      'keys and request ids that were blacked out',
-      [0, 1, 2, 3].map((index) =>
-        entryOf({
-          after: 1000 * index,
-          request: { headers: REPLACED },
-          ...answer({ ...QUOTA, 'X-RateLimit-Remaining': String(29 - index), 'X-Request-Id': '[REDACTED]' }),
-        }),
-      ),
-      4,
-    ],
-    [
-      'what the page and its service worker have seen',
-      [
-        entryOf(answer({ ...ID, ...QUOTA })),
-        entryOf({
-          ...{ after: 20, content: { text: '', size: 0 }, more: { _serviceWorkerRef: 'worker@1' } },
-          ...answer({ ...ID, ...QUOTA, 'Transfer-Encoding': 'chunked' }),
-        }),
-      ],
-      1,
-    ],
-    ['methods in small letters', [entryOf({ method: 'get', ...answer({ ...ID, ...QUOTA }) })], 1],
-  ])('does not accuse a service because of %s', async ([, entries, exchanges], { folder }) => {
-    const { code, report } = await check(folder, [harOf(entries)])
-    expect(report).toMatchObject({ exchanges, findings: [] })
-    expect(code).toBe(0)
-  })
-
-  it('shows a field that came twice as it came', async ({ folder }) => {
-    const { stderr } = await check(folder, [
-      harOf([entryOf(answer({ ...ID, ...QUOTA, 'X-RateLimit-Limit': '30, 30' }))]),
-    ])
-    expect(stderr).toContain('30, 30')
-    expect(stderr).not.toContain('NaN')
   })
 
   it('judges requests that are nested absurdly, and leaves out what has no method', async ({ folder }) => {

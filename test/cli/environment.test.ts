@@ -49,7 +49,7 @@ describe('the environment', () => {
   })
 })
 
-/** What a cluster or a link of containers sets for a service of our name, or of one that begins with it. */
+/** What a cluster sets for a service of our name, or of one that begins with it. */
 const LINKED: Readonly<Record<string, Record<string, string>>> = {
   'a cluster': {
     SERVICE_HOST: '10.0.0.1',
@@ -60,13 +60,6 @@ const LINKED: Readonly<Record<string, Record<string, string>>> = {
     PORT_4010_TCP_ADDR: '10.0.0.1',
     PORT_4010_TCP_PORT: '4010',
     PORT_4010_TCP_PROTO: 'tcp',
-  },
-  'a link of containers': {
-    NAME: '/web/dmarc-understudy',
-    ENV_npm_config_PORT: 'x',
-    PORT: 'udp://[fd00::a]:4010',
-    PORT_4010_TCP_START: 'tcp://172.17.0.5:4010',
-    PORT_4010_TCP_PORT_END: '4011',
   },
 }
 
@@ -87,11 +80,10 @@ describe('a variable of the environment that sets no option', () => {
   it.each<[command: string, name: string, value: string, said: string]>([
     ['serve', 'PORT', 'abc', ' abc: must be a whole number…'],
     ['serve', 'PORT', 'http://10.0.0.1:4010', ' http://10.0.0.1:4010: must be a whole number…'],
-    ['serve', 'SERVICE_HOST', 'localhost', ` ${NO_OPTION}…`],
     ['serve', 'NAME', 'understudy', ` ${NO_OPTION}…`],
     ['serve', 'SET_ENV_TOKEN', 'x', ` ${NO_OPTION}…`],
     ['serve', 'COLOUR', '1', ` ${NO_OPTION}there are DMARC_UNDERSTUDY_PORT, …`],
-    ['serve', 'PROT', 'tcp://10.0.0.1:4010', ` ${NO_OPTION}did you mean DMARC_UNDERSTUDY_PORT?`],
+    ['serve', 'PROT', '4010', ` ${NO_OPTION}did you mean DMARC_UNDERSTUDY_PORT?`],
     ['serve', 'APIKEY', '1', ` ${NO_OPTION}did you mean DMARC_UNDERSTUDY_API_KEY?`],
     ['assumptions', 'OVERLAYS', '1', ` ${NO_OPTION}did you mean DMARC_UNDERSTUDY_OVERLAY?`],
   ])('stops %s: %s=%s', async (command, name, value, said) => {

@@ -1,11 +1,9 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
 import { it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
-import { startService } from '../support/service.ts'
 
-const NOW = '2026-01-15T09:00:00Z'
 const SMALL = ['--domains', '12', '--groups', '3']
 
 /** Runs the command, which must succeed without a word on standard error; its standard output. */
@@ -16,13 +14,14 @@ async function outputOf(...args: readonly string[]): Promise<string> {
 }
 
 describe('fixture', () => {
-  it('writes a file that serve --fixture takes, and replaces one only with --force', async ({ folder, serve }) => {
+  it('writes a file that serve --fixture takes, and replaces none', async ({ folder, serve }) => {
     const path = join(folder, 'shop.json')
     writeFileSync(path, 'precious')
     const made = ['fixture', ...SMALL, '--seed', '7', '--out', 'shop.json']
     const refused = await runInProcess(made, { folder })
     expect([refused.code, readFileSync(path, 'utf8')]).toEqual([2, 'precious'])
-    expect(await runInProcess([...made, '--force'], { folder })).toEqual({
+    rmSync(path)
+    expect(await runInProcess(made, { folder })).toEqual({
       code: 0,
       stdout: '',
       stderr: 'Wrote shop.json. Try it: dmarc-understudy serve --fixture shop.json\n',
@@ -41,20 +40,5 @@ describe('fixture', () => {
     const description = `Made by dmarc-understudy ${made}`
     const text = await outputOf(...made.split(' ').slice(1))
     expect(JSON.parse(text)).toMatchObject({ title: 'isp, 12 domains', description, seed: 9 })
-  })
-
-  it('writes as csv what GET /dmarc answers on that day', async ({ folder }) => {
-    const csv = await outputOf(...SMALL, '--format', 'csv', '--now', NOW)
-    writeFileSync(join(folder, 'shop.json'), await outputOf(...SMALL))
-    const service = await startService({ fixture: join(folder, 'shop.json'), now: NOW })
-    const { data } = (await service.get('/dmarc')).body as { data: Record<string, string | number>[] }
-    const shares = ['dmarc', 'dkim', 'spf']
-    const rows = data.map((row) =>
-      Object.entries(row).map(([name, value]) => (shares.includes(name) ? Number(value).toFixed(1) : value)),
-    )
-    const header = 'domain,p,sp,np,pct,testing,dmarc,dkim,spf,count'
-    expect(csv.split('\r\n')).toEqual([header, ...rows.map((row) => row.join(',')), ''])
-    expect(rows).toHaveLength(12)
-    expect(await outputOf(...SMALL, '--format', 'csv', '--now', '2026-02-15T09:00:00Z')).not.toBe(csv)
   })
 })

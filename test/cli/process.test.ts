@@ -174,11 +174,11 @@ describe('a data folder', () => {
   })
 })
 
-it('with --exit-with-parent, serve ends with a script that is killed, and without it goes on', async ({ folder }) => {
+it('with --exit-with PID, serve ends with a script that is killed, and without it goes on', async ({ folder }) => {
   const [bound, free] = ['bound.json', 'free.json'].map((name) => join(folder, name)) as [string, string]
   const serve = `${LINE} serve --port 0 --log-level silent --ready-file`
   // A shell waits in the foreground for something else.
-  const line = `${serve} '${bound}' --exit-with-parent & ${serve} '${free}' & sleep 60; true`
+  const line = `${serve} '${bound}' --exit-with $$ & ${serve} '${free}' & sleep 60; true`
   const script = spawn('sh', ['-c', line], { env: environmentWith(), stdio: 'ignore' })
   await eventually('both are ready', () => existsSync(bound) && existsSync(free))
   const { pid, base_url: url } = JSON.parse(readFileSync(free, 'utf8'))

@@ -102,36 +102,6 @@ describe('proxy', () => {
     expect(stderr.match(/The client got 502/g)).toHaveLength(1)
     expect(stderr).toContain('2 connections to the service could not be made')
   })
-
-  it('says what is strange in what a service answers', async ({ folder, start }) => {
-    const answers: Readonly<Record<string, string>> = {
-      html: 'HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<h1>Hi</h1>',
-      elsewhere: 'HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n',
-      cut: 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"su',
-      nonsense: 'hello\r\n\r\n',
-    }
-    const target = await startRaw((socket) =>
-      socket.once('data', (chunk) => socket.end(answers[/\?(\w+)/.exec(chunk.toString())?.[1] ?? ''] ?? '')),
-    )
-    const json = join(folder, 'a.json')
-    const running = start(['proxy', '--target', target, '--port', '0', '--report', `json=${json}`])
-    const baseUrl = await listens(running)
-    for (const name of Object.keys(answers)) {
-      await ask(`${baseUrl}/domains?${name}`, { redirect: 'manual' }).then(
-        (response) => response.text().catch(() => {}),
-        () => {},
-      )
-    }
-    running.stop()
-    expect((await running.ended).code).toBe(0)
-    expect(JSON.parse(readFileSync(json, 'utf8')).warnings).toEqual([
-      '1 message was malformed or not for the service, and not passed on.',
-      '1 connection to the service could not be made or was broken off.',
-      '2 requests got no whole response.',
-      '1 response led elsewhere (3xx), where the proxy does not see what a client does.',
-      '1 response is HTML; is every path right?',
-    ])
-  })
 })
 
 describe('proxy --fail-on-violation', () => {

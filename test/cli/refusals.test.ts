@@ -221,12 +221,10 @@ const REFUSED: Readonly<Record<string, Row[]>> = {
   fixture: [
     ['--domains many', `--domains many: ${natural} 1000000`],
     ['--story bank', '--story bank: must be one of company, agency, isp, random'],
-    ['--port 1', '--port is no option here; there are --domains, --groups, --seed, --story, --format, --now, …'],
+    ['--port 1', '--port is no option here; there are --domains, --groups, --seed, --story, --out'],
     ['--domains 3 empty', 'fixture takes no argument, but was given empty'],
     ['--out far/away.json', `--out far/away.json: ${noFolder}`],
-    ['--out a.har', '--out a.har: exists already; choose another name, or replace it with --force'],
-    ['--out . --force', '--out .: is a folder; name a file in it'],
-    ['--out /dev/full --force', '--out /dev/full: finds the disk full; make room, or name a file elsewhere'],
+    ['--out a.har', '--out a.har: exists already; choose another name, or remove it'],
   ],
   assumptions: [
     ['overlay body-limt', 'assumptions overlay body-limt: must be the id of an assumption; did you mean body-limit?'],
@@ -246,8 +244,8 @@ const REFUSED: Readonly<Record<string, Row[]>> = {
     ['--attach http://me:pw@127.0.0.1/', '--attach: must not hold credentials; …'],
     ['--attach http://a/ --fixture demo', '--fixture demo: is for a stand-in of its own; leave it out, or leave out …'],
     [
-      '--attach http://127.0.0.1:9/__admin',
-      '--attach http://127.0.0.1:9/__admin: The stand-in does not answer at http://127.0.0.1:9/__admin (ECONNREFUSED)…',
+      '--attach http://127.0.0.1:4/__admin',
+      '--attach http://127.0.0.1:4/__admin: No server answers at http://127.0.0.1:4/__admin (ECONNREFUSED): it has …',
       3,
     ],
     ['--store redis://127.0.0.1:1 --data d', '--data d: is for accounts that this server keeps alone; …'],

@@ -47,12 +47,6 @@ to '{"id": "mine", "fixture": "empty", "api_key": "'$made'"}' /accounts; echo "m
 ${BLIND_RETRY}`
 const LOST = '[{"match":{"operation":"createDomainGroup"},"times":1,"phase":"after","connection":"reset"}]'
 const EXPLORED = ['explore', '--fixture', 'empty', ...OWN, ...FOR_COMMAND]
-const ASSISTANT = [
-  ...['{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},'],
-  ...['"clientInfo":{"name":"test","version":"1"}}}\n{"jsonrpc":"2.0","method":"notifications/initialized"}\n'],
-  ...['{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"get_address","arguments":{}}}\n'],
-]
-
 /** The variable of the environment that stands for a key in a line that a user can run again. */
 const USABLE =
   /--api-key "\$DMARC_UNDERSTUDY_API_KEY" --admin-token="\$DMARC_UNDERSTUDY_ADMIN_TOKEN" --set-env SERVICE_TOKEN="\$SERVICE_TOKEN".* --token "\$TOKEN" --proxy=https:\/\/me:"\$PASSWORD"@proxy\.example/
@@ -94,7 +88,6 @@ function recordLeaks(folder: string): string {
 interface Row {
   args: string[]
   environment?: Record<string, string>
-  input?: string[]
   /** What the outputs must have, which shows that there was something to tell. */
   tells: RegExp
   /** Whether it is quicker as a process, which has what the build has found out. */
@@ -232,11 +225,6 @@ const ROWS: Readonly<Record<string, Row | ((outputs: string, inputs: string) => 
   },
   'fixture with a needless argument': { args: ['fixture', `https://me:${USER}@a.example`], tells: /takes no argument/ },
   // But it tells the key of the account to a client that asks for it.
-  mcp: {
-    args: ['mcp', '--admin-token', TOKEN, '--api-key', 'k_mine_of_the_account'],
-    input: ASSISTANT,
-    tells: /k_mine_of_the_account/,
-  },
   'mcp with credentials in its address': {
     args: ['mcp', '--attach', `http://me:${USER}@127.0.0.1:1`],
     tells: /must not hold credentials/,
@@ -258,14 +246,14 @@ describe('No output has a secret', () => {
     for (const each of [inputs, outputs]) mkdirSync(each)
     const prepared = ROWS[name]
     const row = (typeof prepared === 'function' ? await prepared(outputs, inputs) : prepared) ?? expect.fail()
-    const { args, input = [], tells, meanwhile } = row
+    const { args, tells, meanwhile } = row
     const onGitHub = { GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY: join(outputs, 'summary') }
     const start = row.isProcess ? spawnProgram : startInProcess
-    const running = start(args, { environment: { ...onGitHub, ...row.environment }, input })
+    const running = start(args, { environment: { ...onGitHub, ...row.environment } })
     await meanwhile?.(running)
     if (meanwhile !== undefined) running.stop()
     const { code, stdout, stderr } = await running.ended
-    expect(code === 0).toBe(name === 'mcp' || args[0] === 'calibrate' || name.startsWith('assumptions'))
+    expect(code === 0).toBe(args[0] === 'calibrate' || name.startsWith('assumptions'))
     const files = readdirSync(outputs).map((file) => [file, readFileSync(join(outputs, file), 'utf8')] as const)
     expect(files.length > 1 || !args.includes('--report')).toBe(true)
     const all = [['stdout', stdout], ['stderr', stderr], ...files] as const

@@ -2,8 +2,8 @@ import { WriteStream } from 'node:tty'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { prettify } from '../../src/cli/log.ts'
 import { Progress } from '../../src/cli/progress.ts'
+import { describeProgress } from '../../src/cli/service-asking.ts'
 import { openScreen } from '../../src/cli/terminal.ts'
-import { describeProgress } from '../../src/cli/verify.ts'
 import { replaceTime } from '../support/replaced-time.ts'
 
 describe('the screen of standard error', () => {

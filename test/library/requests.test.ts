@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import type { AccountWithKey, RequestReport, ServerOptions, Understudy } from '../../src/index.ts'
-import { WAITING } from '../../src/library/request-feed.ts'
+import { WAITING } from '../../src/library/request-events.ts'
 import { holdTime, someoneWaits } from '../support/held-time.ts'
 import { IN_PROCESS, send, untilTheEnd, WAYS } from './stand-in.ts'
 
@@ -112,14 +112,6 @@ describe.each(WAYS)('$way', ({ way, open }) => {
 
   // Over HTTP, the server sends events after a pause, and a reader is faster than they come.
   if (way !== IN_PROCESS) return
-
-  it('waiting for a request needs no journal for a request to come', async () => {
-    await restart({ journal: 0 })
-    holdTime()
-    const waiting = account.requests.waitFor({ operation: 'addDomains' })
-    await add('one.example')
-    expect(await waiting).toMatchObject({ operation: 'addDomains' })
-  })
 
   it('waiting for a request gives up after the timeout and says in a few lines what came instead', async () => {
     holdTime()

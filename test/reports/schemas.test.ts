@@ -14,13 +14,13 @@ const accepts = (name: ReportName, json: Json) => validatorOf(name)(JSON.parse(J
 
 // The tests of the commands hold a real report of each command to its schema.
 describe('docs/schemas', () => {
-  it('has a file for each JSON report, and no other', () => {
+  it('has a file for each name, and no other', () => {
     const files = readdirSync(new URL('../../docs/schemas', import.meta.url))
     expect(files.toSorted()).toEqual(REPORT_NAMES.map((name) => `${name}.json`).toSorted())
   })
 
-  it.each(['check', 'evidence'])('names the labels of findings in %s', (name) => {
-    const text = readFileSync(new URL(`../../docs/schemas/${name}.json`, import.meta.url), 'utf8')
+  it('names the labels of findings', () => {
+    const text = readFileSync(new URL('../../docs/schemas/evidence.json', import.meta.url), 'utf8')
     expect(JSON.parse(text).properties.findings.items.properties.label.enum).toEqual(LABELS)
   })
 

@@ -98,7 +98,7 @@ export function startInProcess(
     untilStopped: () => stopped,
     onSignal: listenTo,
     endAtNextSignal: () => {},
-    untilParentEnded: () => new Promise<void>(() => {}),
+    untilEnded: () => [],
   }
   const prints = (pattern: RegExp) => output.prints(pattern)
 

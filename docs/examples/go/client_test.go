@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) {
 	folder, _ := os.MkdirTemp("", "understudy-")
 	ready := filepath.Join(folder, "ready.json")
 	command := exec.Command("npx", "--no", "dmarc-understudy", "serve", "--port", "0",
-		"--exit-with-parent", "--log-level", "warn", "--ready-file", ready)
+		"--exit-with", strconv.Itoa(os.Getpid()), "--log-level", "warn", "--ready-file", ready)
 	command.Stderr = os.Stderr
 	ended := make(chan error, 1)
 	go func() { ended <- command.Run() }()

@@ -36,8 +36,8 @@ class ClientTest {
 
   static void start() throws Exception {
     var ready = Files.createTempDirectory("understudy-").resolve("ready.json");
-    var server = new ProcessBuilder("npx", "--no", "dmarc-understudy", "serve", "--port", "0", "--exit-with-parent",
-        "--log-level", "warn", "--ready-file", ready.toString())
+    var server = new ProcessBuilder("npx", "--no", "dmarc-understudy", "serve", "--port", "0", "--exit-with",
+        Long.toString(ProcessHandle.current().pid()), "--log-level", "warn", "--ready-file", ready.toString())
         .redirectOutput(ProcessBuilder.Redirect.DISCARD).redirectError(ProcessBuilder.Redirect.INHERIT).start();
     for (long end = System.nanoTime() + 30_000_000_000L; !Files.exists(ready);) {
       check(System.nanoTime() < end, "The server is not ready after 30 s.");

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-SERVE = "npx --no dmarc-understudy serve --port 0 --exit-with-parent --log-level warn --ready-file"
+SERVE = f"npx --no dmarc-understudy serve --port 0 --exit-with {os.getpid()} --log-level warn --ready-file"
 os.environ["no_proxy"] = "127.0.0.1"  # The requests of this process go to the server, not to a proxy.
 
 

@@ -16,7 +16,7 @@ import { targetOf } from './exchange.ts'
 import { MessageView } from './message.tsx'
 import { NextFault } from './next-fault.tsx'
 
-const WAYS = ['curl', 'vitest', 'pytest'] as const
+const WAYS = ['curl', 'vitest'] as const
 
 export function ExplanationView({ explanation }: { explanation: Explanation }) {
   const { summary, assumptions, problems, position, fault, failure, exchange } = explanation

@@ -2,7 +2,7 @@ import { presentedSecretIn } from '../../behaviour/gate.ts'
 import type { Problem } from '../../domain/errors.ts'
 import type { Content } from '../../ground/content.ts'
 import { writeJson } from '../../ground/json.ts'
-import { memoize, memoizeWeakly } from '../../ground/memo.ts'
+import { memoizeWeakly } from '../../ground/memo.ts'
 import { hashKey } from '../../ground/secrets.ts'
 import { outline } from '../../ground/show.ts'
 import { fieldOf, type RecordedBody } from '../entry.ts'
@@ -21,8 +21,13 @@ import {
 } from './redaction.ts'
 import { Secrets } from './secrets.ts'
 
-/** How many texts of up to how many characters each redaction remembers. Similar requests repeat most of their texts. */
-const REMEMBERED = { limit: 200, longest: 200 }
+/** In bytes, the size from which the record of a body is kept for as long as the body, which may be sent again. */
+const LONG = 500
+/** The fields of a response that the service makes of nothing that a client sends. */
+const OWN_FIELDS: ReadonlySet<string | number> = new Set([
+  ...['Content-Length', 'Content-Type', 'Date', 'X-Request-Id'],
+  ...['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'],
+])
 /** How many redactions are kept: one for each key that clients use at the time. */
 const KEPT = 256
 
@@ -46,30 +51,36 @@ export class RequestRedaction {
   readonly presented: string | undefined
   /** Hides the secrets in an immutable JSON value, such as a fault rule. It is copied once. */
   readonly within: <Value extends object>(value: Value) => Value
-  /** Hides the secrets in a body. A body that is sent repeatedly is recorded once. */
-  readonly body: (body: Content) => RecordedBody
   readonly #limit: number
   readonly #longest: number
-  readonly #asked: ShownFields<string>
-  readonly #answered: ShownFields<string | number>
+  readonly #recordLong: (body: Content) => RecordedBody
+  /** The header fields of the last request, and how they are shown. Most requests have the same again, or nearly so. */
+  #last: readonly string[] = []
+  #shown: readonly string[] = []
 
   constructor(known: Secrets, { headers, key }: Sender, credentials: readonly string[], limit: number) {
-    const presented = new Secrets(credentials)
+    const presented = new Secrets(credentials.filter((secret) => !known.has(secret)))
     const authorization = fieldOf(headers, 'authorization') ?? ''
     const own = new Set(secretsIn(authorization))
     const secret = presentedSecretIn(authorization)
     this.presented = secret === undefined ? undefined : hashKey(secret)
     const ownLabel = key === undefined ? HIDDEN : `${key}.${HIDDEN}`
     const labelOf = (found: string) => (own.has(found) ? ownLabel : HIDDEN)
-    const hide: Redact = (text, end) => hideSecrets(text, [known, presented], labelOf, end)
-    const remember = memoize(hide, REMEMBERED)
+    const all = presented.size === 0 ? [known] : [known, presented]
     this.#limit = limit
     this.#longest = ESCAPED * Math.max(known.longest, presented.longest, LONGEST_SHAPE)
-    this.redact = (text, end) => (end === undefined ? remember(text) : hide(text, end))
-    this.#asked = new ShownFields(hide)
-    this.#answered = new ShownFields(hide)
+    this.redact = (text, end) => hideSecrets(text, all, labelOf, end)
     this.within = memoizeWeakly((value: object) => redactWithin(value, this.redact)) as typeof this.within
-    this.body = memoizeWeakly((body) => recordBody(body, limit, this.redact, this.#longest))
+    this.#recordLong = memoizeWeakly((body) => this.#record(body))
+  }
+
+  /** Hides the secrets in a body. */
+  body(body: Content): RecordedBody {
+    return body.size < LONG ? this.#record(body) : this.#recordLong(body)
+  }
+
+  #record(body: Content): RecordedBody {
+    return recordBody(body, this.#limit, this.redact, this.#longest)
   }
 
   target(target: string): string {
@@ -99,54 +110,44 @@ export class RequestRedaction {
 
   /** The header fields of a request. */
   headers(fields: readonly string[]): readonly string[] {
-    return this.#asked.show(fields)
-  }
-
-  /** The header fields of a response. */
-  responseHeaders(fields: readonly (string | number)[]): readonly (string | number)[] {
-    return this.#answered.show(fields)
-  }
-
-  /** Whether these header fields have the same names as the last ones, and the same credentials. */
-  hasSameSecrets(fields: readonly string[]): boolean {
-    return this.#asked.hasSameSecrets(fields)
-  }
-}
-
-/** Header fields without secrets. Most messages have those of the message before, or nearly so. */
-class ShownFields<Value extends string | number> {
-  readonly #redact: Redact
-  #last: readonly Value[] = []
-  #shown: readonly (Value | string)[] = []
-
-  constructor(redact: Redact) {
-    this.#redact = redact
-  }
-
-  hasSameSecrets(fields: readonly Value[]): boolean {
     const last = this.#last
-    if (fields.length !== last.length) return false
-    for (let index = 0; index < fields.length; index += 2) {
-      if (fields[index] !== last[index]) return false
-      if (fields[index + 1] !== last[index + 1] && isCredential(String(fields[index]))) return false
-    }
-    return true
-  }
-
-  show(fields: readonly Value[]): readonly (Value | string)[] {
-    const last = this.#last
-    if (fields.length === last.length && fields.every((each, index) => each === last[index])) return this.#shown
+    const isAlike = fields.length === last.length
+    if (isAlike && fields.every((each, index) => each === last[index])) return this.#shown
     // What is the same at the same place is shown in the same way.
-    const shown: (Value | string)[] = fields.length === last.length ? this.#shown.slice() : []
+    const shown = isAlike ? this.#shown.slice() : []
     for (let index = 0; index < fields.length; index += 2) {
-      const [name, value] = [fields[index], fields[index + 1]] as [Value, Value]
-      if (fields.length === last.length && name === last[index] && value === last[index + 1]) continue
-      shown[index] = redactHeader(name, this.#redact)
-      shown[index + 1] = redactHeader(value, this.#redact, name)
+      const [name = '', value = ''] = [fields[index], fields[index + 1]]
+      if (isAlike && name === last[index] && value === last[index + 1]) continue
+      shown[index] = this.redact(name)
+      shown[index + 1] = redactHeader(name, value, this.redact)
     }
     this.#last = fields
     this.#shown = shown
     return shown
+  }
+
+  /** The header fields of a response of the service. Those of a response that is foreign to it may all repeat anything. */
+  responseHeaders(fields: readonly (string | number)[], isForeign = false): readonly (string | number)[] {
+    let shown: (string | number)[] | undefined
+    for (let index = 0; index < fields.length; index += 2) {
+      const [name = '', value = ''] = [fields[index], fields[index + 1]]
+      if (OWN_FIELDS.has(name) && !isForeign) continue
+      shown ??= fields.slice()
+      shown[index] = this.redact(String(name))
+      if (typeof value === 'string') shown[index + 1] = redactHeader(String(name), value, this.redact)
+    }
+    return shown ?? fields
+  }
+
+  /** Whether these header fields have the same names as the last ones, and the same credentials. */
+  hasSameSecrets(fields: readonly string[]): boolean {
+    const last = this.#last
+    if (fields.length !== last.length) return false
+    for (let index = 0; index < fields.length; index += 2) {
+      if (fields[index] !== last[index]) return false
+      if (fields[index + 1] !== last[index + 1] && isCredential(fields[index] ?? '')) return false
+    }
+    return true
   }
 }
 

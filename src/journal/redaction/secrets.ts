@@ -55,16 +55,26 @@ export class Secrets {
     return this.#secrets.has(fold(secret))
   }
 
-  /** Calls `note` for every secret in the text. */
-  find(text: string, note: (start: number, end: number) => void): void {
-    if (this.size === 0) return
-    const folded = fold(text)
+  /** The first place, not before `from`, where a secret seems to begin; -1 if there is none. It creates no object. */
+  nextIn(text: string, from = 0): number {
     let root = 0
-    for (let place = 0; place < folded.length; place++) {
-      root = rootAfter(root, folded.charCodeAt(place))
+    for (let place = from; place < text.length; place++) {
+      root = rootAfter(root, text.charCodeAt(place))
       if (((this.#roots[root >>> 5] ?? 0) & (1 << (root & 31))) === 0) continue
       const start = place + 1 - SHORTEST
-      for (const spelling of this.#spellings.get(root) ?? []) {
+      if (start < from) continue
+      for (const spelling of this.#spellings.get(root) ?? []) if (seemsToBeginAt(start, text, spelling)) return start
+    }
+    return -1
+  }
+
+  /** Calls `note` for every secret in the text. */
+  find(text: string, note: (start: number, end: number) => void): void {
+    let start = this.nextIn(text)
+    if (start < 0) return
+    const folded = fold(text)
+    for (; start >= 0; start = this.nextIn(text, start + 1)) {
+      for (const spelling of this.#spellings.get(rootOf(folded, start)) ?? []) {
         const end = start + spelling.length
         if (folded.startsWith(spelling, start) && (spelling.length > SHORT || standsAlone(text, start, end)))
           note(start, end)
@@ -73,15 +83,25 @@ export class Secrets {
   }
 }
 
-function rootOf(spelling: string): number {
+function rootOf(text: string, start = 0): number {
   let root = 0
-  for (let place = 0; place < SHORTEST; place++) root = rootAfter(root, spelling.charCodeAt(place))
+  for (let place = start; place < start + SHORTEST; place++) root = rootAfter(root, text.charCodeAt(place))
   return root
 }
 
-/** A number that depends on a character and the two before it. */
+/** A number that depends on a character and the two before it. It is the same for capital and small letters. */
 function rootAfter(root: number, code: number): number {
-  return ((root << 4) ^ code) & 0xfff
+  return ((root << 4) ^ (code | CASE)) & 0xfff
+}
+
+/** The bit in which capital letters differ from small ones. It joins a few other characters too. */
+const CASE = 0x20
+
+function seemsToBeginAt(start: number, text: string, spelling: string): boolean {
+  for (let place = 0; place < spelling.length; place++) {
+    if ((text.charCodeAt(start + place) | CASE) !== (spelling.charCodeAt(place) | CASE)) return false
+  }
+  return true
 }
 
 function standsAlone(text: string, start: number, end: number): boolean {

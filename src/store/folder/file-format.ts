@@ -1,4 +1,4 @@
-import { OrderedMap } from 'immutable'
+import { Map as ImmutableMap } from 'immutable'
 import type { AccountOrigin, DomainGroup, MonitoredDomain } from '../../domain/account.ts'
 import type { Fault, FaultTally } from '../../domain/faults.ts'
 import type { ApiKey } from '../../domain/keys.ts'
@@ -150,8 +150,8 @@ export function accountFormat(
       const problem = findRepeated(account) ?? (await validate(account))
       if (problem !== undefined) throw damagedFile(path, problem)
       const counters = {
-        quotas: OrderedMap(Object.entries(quotas)),
-        tallies: OrderedMap(Object.entries(tallies)),
+        quotas: ImmutableMap(Object.entries(quotas)),
+        tallies: ImmutableMap(Object.entries(tallies)),
         requests,
       }
       return { state: decodeAccount(account, settings), counters, ...(use && { use }) }

@@ -1,6 +1,8 @@
-import { OrderedMap } from 'immutable'
+import { Map as ImmutableMap } from 'immutable'
 import type { AccountState } from '../../domain/account.ts'
 import type { Counters } from '../../domain/counting.ts'
+import type { FaultTally } from '../../domain/faults.ts'
+import type { Hits } from '../../domain/quotas.ts'
 import type { Settings } from '../../domain/settings.ts'
 import { type AccountRecord, decodeAccount, encodeAccount } from '../record.ts'
 import type { Account, SnapshotSummary } from '../store.ts'
@@ -103,5 +105,5 @@ export function writeCounters({ quotas, tallies, requests }: Counters): string {
 
 export function readCounters(text: string): Counters {
   const [requests, quotas, tallies] = JSON.parse(text)
-  return { requests, quotas: OrderedMap(quotas), tallies: OrderedMap(tallies) }
+  return { requests, quotas: ImmutableMap<string, Hits>(quotas), tallies: ImmutableMap<string, FaultTally>(tallies) }
 }

@@ -160,6 +160,11 @@ it('Header fields that differ in one from those of the last message are shown as
   expect(responseHeaders('A', 2, 'B', SECRET)).toEqual(['A', 2, 'B', '[redacted]'])
 })
 
+it('A field that a fault gives to a response shows no secret, whatever its name', () => {
+  const hidden = redactionOf(['Authorization', `Bearer ${SECRET}`])
+  expect(hidden.responseHeaders(['X-Request-Id', SECRET], true)).toEqual(['X-Request-Id', '[redacted]'])
+})
+
 describe('Of a header field with credentials is shown', () => {
   it.each<[name: string, value: string, shown: string]>([
     ['Authorization', 'Bearer northern-lamps', 'Bearer key_1.[redacted]'],
@@ -173,7 +178,7 @@ describe('Of a header field with credentials is shown', () => {
     ['X-Note', 'abc', 'abc'],
   ])('%s: %s', (name, value, expected) => {
     const { redact } = redactionOf(['Authorization', 'Bearer northern-lamps'], '/', 'key_1')
-    expect(redactHeader(value, redact, name)).toBe(expected)
+    expect(redactHeader(name, value, redact)).toBe(expected)
   })
 })
 
