@@ -8,6 +8,8 @@ import { fileURLToPath } from 'node:url'
 process.chdir(fileURLToPath(new URL('../', import.meta.url)))
 /** Written last, so it is there once a build is whole. */
 const WHOLE = 'dist/openapi.json'
+/** What the page contains, with its licences. */
+const PAGE_PACKAGES = ['preact', '@preact/signals', 'preact-iso', 'uplot', 'diff', '@picocss/pico']
 
 const [how] = process.argv.slice(2)
 if (how === 'page') await buildPage()
@@ -62,21 +64,26 @@ async function buildPage() {
     platform: 'browser',
     tsconfig: join(folder, 'tsconfig.json'),
     write: false,
-    output: { comments: false, codeSplitting: false },
+    output: { minify: true, codeSplitting: false },
   })
-  const page = readFileSync(join(folder, 'page.html'), 'utf8')
-  const [links] = /(?:<link rel="stylesheet" href="[^"]+">\n)+/.exec(page)
-  const styles = [...links.matchAll(/href="([^"]+)"/g)].map(([, path]) => readFileSync(join(folder, path), 'utf8'))
-  const licences = ['preact', '@preact/signals'].map(
-    (name) => `${name}\n\n${readFileSync(`node_modules/${name}/LICENSE`, 'utf8').trim()}\n`,
+  const textOf = (path) => readFileSync(path, 'utf8').replace(/^(?:@charset[^;]*;|\uFEFF)/, '')
+  // The style of the page comes before that of a layer, whatever the selectors are.
+  const base = ['@picocss/pico/css/pico.classless.min.css', 'uplot/dist/uPlot.min.css'].map(
+    (name) => `@layer base {\n${textOf(join('node_modules', name))}\n}\n`,
   )
+  const licences = PAGE_PACKAGES.map((name) => {
+    const file = readdirSync(join('node_modules', name)).find((each) => /^licen[cs]e(\.md|\.txt)?$/i.test(each))
+    return `${name}\n\n${textOf(join('node_modules', name, file)).trim()}\n`
+  })
   const notice = enclose('<!--', `This page contains these packages:\n\n${licences.join('\n')}`, '-->')
-  const style = `${notice}\n${enclose('<style>', styles.join(''), '</style>')}\n`
+  const style = enclose('<style>', base.join('') + textOf(join(folder, 'style.css')), '</style>')
   const script = enclose('<script type="module">', output[0].code, '</script>')
   mkdirSync('dist', { recursive: true })
   writeFileSync(
     'dist/dashboard.html',
-    page.replace(links, () => style).replace(/<script type="module" src=[^\n]*/, () => script),
+    textOf(join(folder, 'page.html'))
+      .replace('<style></style>', () => `${notice}\n${style}`)
+      .replace('<script type="module"></script>', () => script),
   )
 }
 

@@ -18,7 +18,7 @@ const MILLISECONDS = 1.4
 
 /** File name → the place, what is done there, and what must be seen before the picture is taken. */
 const PICTURES = {
-  'dashboard-overview': { place: 'overview', show: (page) => page.locator('#panel svg').first().waitFor() },
+  'dashboard-overview': { place: 'overview', show: (page) => page.locator('main canvas').first().waitFor() },
   'dashboard-requests': { place: 'requests', show: showRefusedRequest },
   'dashboard-scene': { place: 'scenes/4?present=yes', show: showScene },
 }
@@ -116,12 +116,12 @@ async function evenOut(route) {
 
 /** Opens the newest request, which was refused. */
 async function showRefusedRequest(page) {
-  await page.locator('#request-rows tr', { hasText: 'invalid_domain' }).getByRole('link').first().click()
+  await page.locator('main tbody tr', { hasText: 'invalid_domain' }).getByRole('link').first().click()
   await page.getByText('A request that the service accepts now').waitFor()
 }
 
 async function showScene(page) {
-  await page.locator('.detail svg').first().waitFor()
+  await page.locator('.detail canvas').first().waitFor()
 }
 
 /** Waits for the fonts, and until nothing has changed in the page for half a second. */

@@ -1,4 +1,7 @@
 export { FixtureError } from './accounts/fixture.ts'
+export type { OperationId } from './behaviour/operations/operations.ts'
+export type { Contract } from './contract/contract.ts'
+export { ContractError } from './contract/contract-error.ts'
 export type {
   AccountReport,
   ClockReport,
@@ -16,10 +19,7 @@ export type {
   StoryReport,
   VerdictReport,
   VerificationReport,
-} from './admin/reports.ts'
-export type { OperationId } from './behaviour/operations/operations.ts'
-export type { Contract } from './contract/contract.ts'
-export { ContractError } from './contract/contract-error.ts'
+} from './contract/control-plane.ts'
 export type { Bucket, Open, Plan } from './contract/names.ts'
 export type { CoverageReport } from './coverage/report.ts'
 export type { DmarcRecord, PolicyTags, RecordPin } from './domain/dmarc.ts'

@@ -33,10 +33,10 @@ const LEVELS: readonly (readonly string[])[] = [
  */
 const PAGE = 'dashboard'
 const PAGE_TYPES = 'dashboard/responses.ts'
-const DESCRIBING = ['admin', 'coverage', 'explain', 'journal', 'domain']
+const DESCRIBING = ['contract', 'coverage', 'explain', 'journal', 'domain']
 /** Packages and modules of Node.js that are the business of some parts only. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
-  express: ['server'],
+  express: ['server', 'admin'],
   lowdb: ['store'],
   '@redis/client': ['store'],
   'node:child_process': ['trials'],
@@ -46,7 +46,7 @@ const LAZY = /^(express|ajv|@faker-js|@apidevtools|pino|js-yaml|json-p3|@redis|@
 /** Time and chance, which only the clocks ask for. */
 const AMBIENT =
   /\bDate\s*\.\s*now\b|\bnew\s+Date\b(?:\s*\(\s*\)|\s*(?![\s(]))|\bMath\s*\.\s*random\b|\bperformance\s*\.\s*now\b|\bprocess\s*\.\s*(?:hrtime|nextTick)\b/
-const CLOCKS = ['ground/timers.ts', 'dashboard/time/clock.tsx']
+const CLOCKS = ['ground/timers.ts', 'dashboard/data.ts']
 /** What a command prints leaves through a terminal that hides secrets; only these files know the real one. */
 const PRINTING = /\bconsole\s*\.|\bprocess\s*\.\s*std(?:out|err)\b/
 const TERMINALS = ['cli/terminal.ts', 'cli/log.ts']

@@ -57,8 +57,6 @@ export interface ExchangeLog<Explanation> {
    * account.
    */
   reset(accountId: string): Awaitable<void>
-  /** Records that the account is deleted. Requests to it that are still in progress are recorded without an account. */
-  end(accountId: string): Awaitable<void>
   /** Calls `listener` with the id of each deleted account, whichever process deleted it. */
   listenEnded(listener: (accountId: string) => void): void
 }
@@ -170,6 +168,10 @@ export class LocalExchangeLog<Explanation> implements ExchangeLog<Explanation> {
     return history
   }
 
+  /**
+   * Records that the account is deleted, before another one can have its id. Requests to it that are still in progress are
+   * recorded without an account.
+   */
   end(accountId: string): void {
     this.#finish(accountId)
     for (const listener of this.#listeners) listener(accountId)

@@ -3,7 +3,7 @@ import type { Fixture } from '../domain/fixture.ts'
 import { parseDuration } from '../domain/iso-8601.ts'
 import { clamp, LIMITS } from '../domain/limits.ts'
 import { readInput } from '../ground/input-file.ts'
-import { isObject, type Json, parseJson, valueAt } from '../ground/json.ts'
+import { isObject, type Json, parseJson } from '../ground/json.ts'
 import { readPackageFile } from '../ground/package-files.ts'
 import { findViolation, type Violation } from '../ground/schema.ts'
 import { RealDate } from '../ground/timers.ts'
@@ -51,9 +51,7 @@ export function readMoment(moment: string, now: number): number {
   return clamp(before === undefined ? RealDate.parse(moment) : now - before, LIMITS.firstInstant, LIMITS.lastInstant)
 }
 
-const readSchema = () => JSON.parse(readPackageFile('fixtures/fixture.schema.json').toString()) as Json
 let fixtureSchema: Json | undefined
-let keptSchema: Json | undefined
 const readyMade = new Map<FixtureName, Promise<LoadedFixture>>()
 
 /** Loads a ready-made fixture by name, a file by path, or an object, which errors call `file`. @throws FixtureError */
@@ -82,34 +80,17 @@ function readSource(file: string): Promise<string> {
   return readInput(file, { content: 'fixture', remedy, fail: (reason) => new FixtureError(file, '', reason) })
 }
 
-/**
- * The same check for a fixture that a stored account was created from. Earlier versions had no limit for the messages
- * of a record, and another limit for the groups that were created.
- */
-export async function findKeptFixtureViolation(fixture: unknown): Promise<Violation | undefined> {
-  keptSchema ??= relaxed(readSchema())
-  return findViolation(keptSchema, fixture)
-}
-
-function relaxed(schema: Json): Json {
-  delete objectAt(schema, '/properties/domains/items/properties/record/properties/count')['maximum']
-  objectAt(schema, '/properties/groups_created')['maximum'] = Number.MAX_SAFE_INTEGER
-  return schema
-}
-
-function objectAt(schema: Json, pointer: string): Json {
-  const value = valueAt(schema, pointer)
-  if (!isObject(value)) throw new Error(`The schema of fixtures has nothing at ${pointer}.`)
-  return value
+/** The first violation of the schema of fixtures. The schema is read once and so compiled once, because both take long. */
+export async function findFixtureViolation(fixture: unknown): Promise<Violation | undefined> {
+  fixtureSchema ??= JSON.parse(readPackageFile('fixtures/fixture.schema.json').toString()) as Json
+  return findViolation(fixtureSchema, fixture)
 }
 
 async function checkFixture(fixture: unknown, file: string): Promise<LoadedFixture> {
   // The number of keys is checked before any work on the keys.
   const keys = isObject(fixture) ? fixture['keys'] : undefined
   if (Array.isArray(keys) && keys.length > LIMITS.keys) throw new TooManyKeysError({ file }, keys.length)
-  // The schema is read once and so compiled once. Compiling it costs more than the rest of a start.
-  fixtureSchema ??= readSchema()
-  const violation = await findViolation(fixtureSchema, fixture)
+  const violation = await findFixtureViolation(fixture)
   if (violation) throw new FixtureError(file, violation.pointer, `The value ${violation.reason}.`)
   return { ...(fixture as Fixture), file }
 }

@@ -1,3 +1,5 @@
+import type { AdminCode, AdminRefusal } from '../contract/control-api.ts'
+import type { ClockReport } from '../contract/control-plane.ts'
 import type { AccountState } from '../domain/account.ts'
 import { type ClockChange, changeClock, timeOn } from '../domain/clock.ts'
 import { type Ending, nextEnding } from '../domain/endings.ts'
@@ -5,23 +7,13 @@ import { accept } from '../domain/errors.ts'
 import { parseDuration, writeInstant } from '../domain/iso-8601.ts'
 import { LIMITS } from '../domain/limits.ts'
 import { RealDate } from '../ground/timers.ts'
-import type { AdminCode, AdminRefusal } from './codes.ts'
-import { type AccountCall, type AccountHandler, type ControlOutcome, done } from './handler.ts'
+import { type AccountContext, type AccountHandler, type ControlOutcome, done } from './handler.ts'
 import { openWindowEnds } from './quotas.ts'
 import { invalid } from './refusals.ts'
-import type { ClockReport } from './reports.ts'
 
-export const getClock: AccountHandler<ClockReport> = (call) => reportClock(call, call.account)
+export const getClock: AccountHandler<'getClock'> = (call) => reportClock(call, call.account)
 
-/** A change to a clock. `now` is RFC 3339, and `advance` an ISO 8601 duration. */
-export interface GivenClock {
-  now?: string
-  advance?: string
-  to?: Ending
-  frozen?: boolean
-}
-
-export const updateClock: AccountHandler<ClockReport, GivenClock> = async (call) => {
+export const updateClock: AccountHandler<'updateClock'> = async (call) => {
   const { now, advance, to, frozen } = call.body
   const change: ClockChange = {
     ...(now !== undefined && { now: RealDate.parse(now) }),
@@ -57,7 +49,7 @@ const NOTHING: Readonly<Record<Ending, string>> = {
   'grace-end': 'no-grace',
 }
 
-function reportClock({ worlds }: AccountCall<unknown>, account: AccountState): ControlOutcome<ClockReport> {
+function reportClock({ worlds }: AccountContext, account: AccountState): ControlOutcome<ClockReport> {
   return done({ now: writeInstant(worlds.now(account)), frozen: 'frozenAt' in account.clock })
 }
 

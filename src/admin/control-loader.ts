@@ -5,7 +5,10 @@ import type { ControlDeps } from './handler.ts'
 export function createControlLoader(deps: ControlDeps): () => Promise<Control> {
   let control: Promise<Control> | undefined
   async function load(): Promise<Control> {
-    const [{ Control }, { loadControlApi }] = await Promise.all([import('./control.ts'), import('./document.ts')])
+    const [{ Control }, { loadControlApi }] = await Promise.all([
+      import('./control.ts'),
+      import('../contract/control-api.ts'),
+    ])
     return new Control(await loadControlApi(), deps)
   }
   return () => {

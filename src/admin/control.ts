@@ -1,12 +1,14 @@
 import { type Conformity, type ConformitySettings, conform, type ReceivedRequest } from '../behaviour/conformity.ts'
 import type { Api, Operation } from '../contract/api.ts'
+import { type AdminRefusal, type ControlLimits, readLimits } from '../contract/control-api.ts'
+import type { CallId, Schemas } from '../contract/control-plane.ts'
 import { refuse } from '../domain/errors.ts'
+import type { Awaitable } from '../ground/awaitable.ts'
 import { isDeeperThan } from '../ground/nesting.ts'
 import { StoreError } from '../store/store-error.ts'
+import { describeAbout } from './about.ts'
 import { type ReachedPlace, urlsFor } from './address.ts'
-import type { AdminRefusal } from './codes.ts'
-import { type ControlLimits, readLimits } from './document.ts'
-import type { ControlCall, ControlDeps, ControlOutcome, Handler } from './handler.ts'
+import type { AccountContext, ControlContext, ControlDeps, ControlOutcome } from './handler.ts'
 import { HANDLERS } from './handlers.ts'
 import { invalid, refusalFor, unknownAccount } from './refusals.ts'
 
@@ -18,10 +20,16 @@ export interface ControlRequest {
 }
 
 /** A request that has passed `conform`. */
-interface ConformingCall extends Pick<ControlCall, 'parameters' | 'query' | 'body'> {
+interface ConformingCall {
+  parameters: Readonly<Record<string, string>>
+  query: Readonly<Record<string, string>>
+  body: unknown
   /** Where the client of a request over HTTP reaches the server. */
   place?: ReachedPlace
 }
+
+/** The document says of each operation whether it has an account, and what its request is. */
+type AnyHandler = (call: ControlContext & ConformingCall & Partial<AccountContext>) => Awaitable<ControlOutcome>
 
 const CONFORMITY: ConformitySettings = { nullFields: 'wrong-type', unknownQueryParameters: 'refused' }
 
@@ -63,19 +71,20 @@ export class Control {
   async run(operation: Operation, { place = {}, ...request }: ConformingCall): Promise<ControlOutcome> {
     const ownUrls = this.deps.urls
     const urls = () => urlsFor(place, ownUrls(), this.deps.namesUs)
-    const call = { ...this.deps, limits: this.limits, ...request, urls, ownUrls }
+    const { api, limits } = this
+    const call = { ...this.deps, api, limits, ...request, urls, ownUrls }
     if (call.observed?.offers.has(operation.id) === false) {
       return refuse({ code: 'forbidden', reason: 'observed', about: { operation: operation.id } })
     }
     const { account: id } = request.parameters
-    const { nestingLimit } = this.limits
+    const { nestingLimit } = limits
     if (isDeeperThan(nestingLimit, request.body)) {
       return invalid('', undefined, 'nesting', { limit: nestingLimit })
     }
     try {
-      const handler = HANDLERS[operation.id]
+      const handler = HANDLERS[operation.id as CallId] as unknown as AnyHandler | undefined
       if (handler === undefined) throw new Error(`The operation ${operation.id} has no handler.`)
-      if (id === undefined) return await (handler as Handler)(call)
+      if (id === undefined) return await handler(call)
       const found = (await call.store.find('id', id)) ?? (await this.#openSandbox(operation, id))
       if (found === undefined) return this.unknownAccount(id)
       const { state: account } = await call.store.read(id)
@@ -85,6 +94,11 @@ export class Control {
       const isDamaged = error instanceof StoreError && error.problem === 'damaged' && id !== undefined
       return isDamaged ? refuse({ code: 'unavailable', about: { expected: error.message } }) : refusalFor(error, id)
     }
+  }
+
+  /** What the page and other programs need to know. */
+  about(): Schemas['About'] {
+    return describeAbout({ ...this.deps, api: this.api })
   }
 
   /** The refusal of a request about an account that does not exist. */

@@ -1,12 +1,12 @@
 import { nameOfResponse } from '../coverage/coverage.ts'
 import { writeCurl } from '../coverage/curl.ts'
-import { type CoverageReport, reportCoverage } from '../coverage/report.ts'
+import { reportCoverage } from '../coverage/report.ts'
 import { sampleRequests } from '../coverage/samples.ts'
 import { type AccountHandler, done, type Handler } from './handler.ts'
 
 const HINT = 'This is an accepted request of the operation. Change it, or the account, so that it shows this.'
 
-export const getCoverage: AccountHandler<CoverageReport> = async (call) => {
+export const getCoverage: AccountHandler<'getCoverage'> = async (call) => {
   const { account, now, contract, worlds, exchanges, urls } = call
   const samples = sampleRequests(contract, account, now)
   const publicKey = worlds.findPublicKey(account)
@@ -22,5 +22,5 @@ export const getCoverage: AccountHandler<CoverageReport> = async (call) => {
   )
 }
 
-export const getOverallCoverage: Handler<CoverageReport> = async ({ exchanges }) =>
+export const getOverallCoverage: Handler<'getOverallCoverage'> = async ({ exchanges }) =>
   done(reportCoverage(await exchanges.coverage()))

@@ -1,24 +1,24 @@
 import type { Contract } from '../contract/contract.ts'
+import type { AdminRefusal } from '../contract/control-api.ts'
+import type { DailyRecords, QueryOf } from '../contract/control-plane.ts'
 import type { MonitoredDomain } from '../domain/account.ts'
 import { firstRefresh, refreshDay } from '../domain/dmarc.ts'
 import { readDay, writeDay as writeDate } from '../domain/iso-8601.ts'
 import { LIMITS } from '../domain/limits.ts'
 import { recordsFrom } from '../figures/figures.ts'
-import type { AdminRefusal } from './codes.ts'
-import type { AccountCall, AccountHandler } from './handler.ts'
+import type { AccountContext, AccountHandler } from './handler.ts'
 import { invalid } from './refusals.ts'
-import type { DailyRecords } from './reports.ts'
 
 interface Period {
   from: number
   to: number
 }
 
-export const listDailyRecords: AccountHandler<{ days: DailyRecords[] }> = (call) => {
+export const listDailyRecords: AccountHandler<'listDailyRecords'> = (call) => {
   const { account, contract, now } = call
-  const period = readPeriod(call)
+  const period = readPeriod(call.query)
   if ('ok' in period) return period
-  const wanted = readDomains(call)
+  const wanted = readDomains(call, call.query.domain)
   if ('ok' in wanted) return wanted
   const excess = checkSize(wanted.length, period, call.limits.recordsLimit)
   if (excess !== undefined) return excess
@@ -36,14 +36,14 @@ export const listDailyRecords: AccountHandler<{ days: DailyRecords[] }> = (call)
   return { ok: true, data: { days }, write: () => `{"days":[${days.map((day) => writeDay(day, contract)).join(',')}]}` }
 }
 
-function readPeriod({ query }: AccountCall): Period | AdminRefusal {
-  const [from, to] = [readDay(query['from'] ?? ''), readDay(query['to'] ?? '')]
-  if (from === undefined) return invalid('from', query['from'], 'no-day')
-  if (to === undefined) return invalid('to', query['to'], 'no-day')
-  if (to < from) return invalid('to', query['to'], 'order', { from: writeDate(from) })
+function readPeriod(query: QueryOf<'listDailyRecords'>): Period | AdminRefusal {
+  const [from, to] = [readDay(query.from), readDay(query.to)]
+  if (from === undefined) return invalid('from', query.from, 'no-day')
+  if (to === undefined) return invalid('to', query.to, 'no-day')
+  if (to < from) return invalid('to', query.to, 'order', { from: writeDate(from) })
   const count = to - from + 1
   if (count > LIMITS.days)
-    return invalid('to', query['to'], 'period', {
+    return invalid('to', query.to, 'period', {
       limit: LIMITS.days,
       count,
       latest: writeDate(from + LIMITS.days - 1),
@@ -55,11 +55,14 @@ function readPeriod({ query }: AccountCall): Period | AdminRefusal {
  * The domains in the order of the query, or all domains. A domain that is not monitored has no records, just like a
  * removed one. A client need not know that another client has just removed a domain.
  */
-function readDomains({ account, contract, query, limits }: AccountCall): readonly MonitoredDomain[] | AdminRefusal {
-  if (query['domain'] === undefined) return [...account.domains.values()]
-  const given = query['domain'].split(',')
+function readDomains(
+  { account, contract, limits }: AccountContext,
+  names: string | undefined,
+): readonly MonitoredDomain[] | AdminRefusal {
+  if (names === undefined) return [...account.domains.values()]
+  const given = names.split(',')
   const { namedDomains: limit } = limits
-  if (given.length > limit) return invalid('domain', query['domain'], 'names', { limit, count: given.length })
+  if (given.length > limit) return invalid('domain', names, 'names', { limit, count: given.length })
   const domains = new Set<MonitoredDomain>()
   for (const text of given) {
     const name = contract.canonicalHostname(text)
@@ -78,7 +81,6 @@ function checkSize(domains: number, { from, to }: Period, limit: number): AdminR
 
 /** The text of a day. The records are written as in GET /dmarc. */
 function writeDay({ date, records }: DailyRecords, { operations }: Contract): string {
-  const operation = operations.find(({ id }) => id === 'listDmarc')
-  const text = operation?.success.write({ data: records }) ?? JSON.stringify({ data: records })
-  return `{"date":"${date}","records":${text.slice('{"data":'.length, -1)}}`
+  const { writeData = JSON.stringify } = operations.find(({ id }) => id === 'listDmarc')?.success ?? {}
+  return `{"date":"${date}","records":${writeData(records)}}`
 }

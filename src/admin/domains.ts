@@ -1,37 +1,31 @@
 import { contradictionInPins } from '../accounts/validation.ts'
+import type { DomainEvent, DomainReport, MonitoredDomainReport, PathOf } from '../contract/control-plane.ts'
 import type { MonitoredDomain } from '../domain/account.ts'
-import { contradictionIn, type RecordPin, refreshDay } from '../domain/dmarc.ts'
+import { contradictionIn, refreshDay } from '../domain/dmarc.ts'
 import { accept } from '../domain/errors.ts'
 import { writeDay, writeInstant } from '../domain/iso-8601.ts'
 import { changePin } from '../domain/pins.ts'
-import type { ProfileName } from '../domain/profile.ts'
 import { publishedTags } from '../figures/character.ts'
 import { eventsOf } from '../figures/events.ts'
 import { characterIn, recordOn, reportsOn, sourceOf } from '../figures/figures.ts'
 import { usualBeginning } from '../figures/profiles.ts'
 import { valueAt } from '../ground/json.ts'
-import { type AccountCall, type AccountHandler, type ControlOutcome, done } from './handler.ts'
-import { answerPage, type PageOf } from './paging.ts'
+import { type AccountContext, type AccountHandler, type ControlOutcome, done } from './handler.ts'
+import { answerPage } from './paging.ts'
 import { invalid, notFound } from './refusals.ts'
-import type { DomainEvent, DomainReport, MonitoredDomainReport } from './reports.ts'
 import { changeAsService } from './service-change.ts'
 
 /** The events of a domain are listed for this many days before and after today. */
 const EVENTS = { before: 60, after: 90 }
-/** The approximate size of a domain's report as JSON, in bytes, without its features. */
-const REPORT = 2_000
 
-export const listMonitoredDomains: AccountHandler<PageOf<'domains', MonitoredDomainReport>> = (call) => {
-  const { domains } = call.account
-  const list = { items: domains.values(), count: domains.size, idOf: ({ name }: MonitoredDomain) => name, sizeOf }
-  return answerPage(call, 'domains', list, (domain) => reportDomain(call, domain))
-}
+export const listMonitoredDomains: AccountHandler<'listMonitoredDomains'> = (call) =>
+  answerPage(call, 'domains', {
+    items: call.account.domains.values(),
+    idOf: ({ name }) => name,
+    report: (domain) => reportDomain(call, domain),
+  })
 
-function sizeOf({ features }: MonitoredDomain): number {
-  return REPORT + Buffer.byteLength(JSON.stringify(features))
-}
-
-function reportDomain({ account, contract, now }: AccountCall, domain: MonitoredDomain): MonitoredDomainReport {
+function reportDomain({ account, contract, now }: AccountContext, domain: MonitoredDomain): MonitoredDomainReport {
   const { name, addedAt, features, pin = {}, pinnedAt } = domain
   const today = refreshDay(now, contract.settings.refresh)
   const days = { first: today - EVENTS.before, last: today + EVENTS.after }
@@ -64,21 +58,16 @@ function stateOf(from: number | undefined, until: number | undefined, today: num
   return until !== undefined && until <= today ? 'past' : 'present'
 }
 
-export interface NamedDomains {
-  domains: string[]
-  count: number
-}
+export const addMonitoredDomains = changeAsService<'addMonitoredDomains'>('addDomains', 'domains', 'count')
 
-export const addMonitoredDomains = changeAsService<NamedDomains>('addDomains', 'domains', 'count')
+export const removeMonitoredDomains = changeAsService<'removeMonitoredDomains'>('deleteDomains', 'domains', 'count')
 
-export const removeMonitoredDomains = changeAsService<NamedDomains>('deleteDomains', 'domains', 'count')
-
-export const setFeatures: AccountHandler<DomainReport, { features: readonly string[] }> = (call) => {
+export const setFeatures: AccountHandler<'setFeatures'> = (call) => {
   const { features } = call.body
   return changeDomain(call, (domain) => ({ ...domain, features }))
 }
 
-export const pinDmarc: AccountHandler<DomainReport, RecordPin & { profile?: ProfileName }> = (call) => {
+export const pinDmarc: AccountHandler<'pinDmarc'> = (call) => {
   const { profile, ...pin } = call.body
   const today = refreshDay(call.now, call.contract.settings.refresh)
   const contradiction = contradictionIn(pin)
@@ -91,16 +80,16 @@ export const pinDmarc: AccountHandler<DomainReport, RecordPin & { profile?: Prof
   }))
 }
 
-export const unpinDmarc: AccountHandler<DomainReport> = (call) => {
+export const unpinDmarc: AccountHandler<'unpinDmarc'> = (call) => {
   return changeDomain(call, ({ profile: _, since: __, ...domain }) => changePin(domain, undefined, call.now))
 }
 
 async function changeDomain(
-  call: AccountCall<object>,
+  call: AccountContext & { parameters: PathOf<'pinDmarc'>; body?: unknown },
   change: (domain: MonitoredDomain) => MonitoredDomain,
 ): Promise<ControlOutcome<DomainReport>> {
   const { store, account, contract, parameters, now } = call
-  const given = parameters['domain'] ?? ''
+  const given = parameters.domain
   const name = contract.canonicalHostname(given) ?? given
   const decision = await store.update(account.id, (state) => {
     const domain = state.domains.get(name)

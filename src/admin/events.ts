@@ -4,7 +4,7 @@ import { clearInterval, clearTimeout, setInterval, setTimeout } from '../ground/
 import { describeEntry } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'
-import { UNIFORM_HEADERS } from './pages.ts'
+import { UNIFORM_HEADERS } from './paths.ts'
 
 /** In milliseconds: events are gathered for this time, so that a busy server writes a few times a second. */
 const PAUSE = 20
@@ -39,40 +39,31 @@ export function streamEvents(
     'X-Accel-Buffering': 'no',
   })
   if (stopping.aborted) return void response.end()
-  const waiting: Entry[] = []
-  const events = eventsOf()
+  const waiting = entriesAfter(request.headers['last-event-id'], journal, account)
+  const mostWaiting = waiting.length + MOST_WAITING
   let timer: ReturnType<typeof setTimeout> | undefined
   /** The number of heartbeats since the reader last accepted data. */
   let missedBeats = 0
 
-  /** What the reader has missed, and then what waits for it, which grows meanwhile. */
-  function* eventsOf(): Generator<string, never> {
-    for (const entry of entriesAfter(request.headers['last-event-id'], journal, account)) yield write(entry)
-    for (;;) {
-      const entry = waiting.shift()
-      yield entry === undefined ? '' : write(entry)
-    }
-  }
-
-  function write(entry: Entry): string {
+  function write(entry: Entry): void {
     const description = describeEntry(entry, catalogue)
-    return `id: ${entry.ordinal}\nevent: request\ndata: ${JSON.stringify(description)}\n\n`
+    response.write(`id: ${entry.ordinal}\nevent: request\ndata: ${JSON.stringify(description)}\n\n`)
   }
 
   /** Sends the events, as fast as the reader takes them. */
   function send(): void {
     timer = undefined
     while (!response.writableNeedDrain) {
-      const { value } = events.next()
-      if (value === '') return
-      response.write(value)
+      const entry = waiting.shift()
+      if (entry === undefined) return
+      write(entry)
     }
   }
 
   function note(entry: Entry): void {
     if (account !== undefined && entry.account !== account) return
     waiting.push(entry)
-    if (waiting.length > MOST_WAITING) response.destroy()
+    if (waiting.length > mostWaiting) response.destroy()
     else timer ??= setTimeout(send, PAUSE).unref()
   }
 
@@ -82,7 +73,7 @@ export function streamEvents(
   }
 
   function end(): void {
-    for (let { value } = events.next(); value !== ''; { value } = events.next()) response.write(value)
+    waiting.forEach(write)
     leave()
     response.end()
   }
@@ -108,15 +99,10 @@ export function streamEvents(
 }
 
 /** The present entries after the last event of a reader; none if the reader has no last event. */
-function* entriesAfter(
+function entriesAfter(
   lastEventId: string | string[] | undefined,
   journal: Journal,
   account: string | undefined,
-): Generator<Entry> {
-  if (!/^\d+$/.test(String(lastEventId))) return
-  const newest = journal.recorded
-  for (const entry of journal.oldestFirst(account, Number(lastEventId))) {
-    if (entry.ordinal > newest) return
-    yield entry
-  }
+): Entry[] {
+  return /^\d+$/.test(String(lastEventId)) ? [...journal.oldestFirst(account, Number(lastEventId))] : []
 }

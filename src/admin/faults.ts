@@ -1,29 +1,29 @@
+import type { AdminCode } from '../contract/control-api.ts'
+import type { FaultReport, FaultSetReport, Schemas } from '../contract/control-plane.ts'
 import { accept, refuse } from '../domain/errors.ts'
 import { type Fault, type FaultRule, faultId, isExpired, NO_TALLY } from '../domain/faults.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import { type FaultSet, readyMadeSets } from '../faults/fault-sets.ts'
-import { type KnownFaultRule, phaseOf } from '../faults/kinds.ts'
+import { phaseOf } from '../faults/kinds.ts'
 import { findRuleProblem } from '../faults/rule-check.ts'
-import type { AdminCode } from './codes.ts'
 import {
-  type AccountCall,
+  type AccountContext,
   type AccountHandler,
-  type ControlCall,
+  type ControlContext,
   type ControlOutcome,
   done,
   type Handler,
 } from './handler.ts'
-import { answerPage, type PageOf } from './paging.ts'
+import { answerPage } from './paging.ts'
 import { notFound, tooMany } from './refusals.ts'
-import type { FaultReport, FaultSetReport } from './reports.ts'
 
 // The schema admits only rules of known kinds.
-export const listFaultSets: Handler<{ sets: FaultSetReport[] }> = async (call) =>
-  done({ sets: structuredClone(await setsOf(call)) as FaultSetReport[] })
+export const listFaultSets: Handler<'listFaultSets'> = (call) =>
+  done({ sets: structuredClone(setsOf(call)) as FaultSetReport[] })
 
-export const addFaultSet: AccountHandler<{ faults: FaultReport[] }> = async (call) => {
-  const name = call.parameters['set'] ?? ''
-  const sets = await setsOf(call)
+export const addFaultSet: AccountHandler<'addFaultSet'> = async (call) => {
+  const { set: name } = call.parameters
+  const sets = setsOf(call)
   const set = sets.find((each) => each.name === name)
   if (set === undefined) {
     const names = sets.map((each) => each.name)
@@ -37,23 +37,20 @@ export const addFaultSet: AccountHandler<{ faults: FaultReport[] }> = async (cal
   return done({ faults: added.value.map((fault) => reportFault(call, fault)) })
 }
 
-export const listFaults: AccountHandler<PageOf<'faults', FaultReport>> = async (call) => {
-  const { faults } = call.account
+export const listFaults: AccountHandler<'listFaults'> = async (call) => {
   const { tallies } = (await call.store.read(call.account.id)).counters
-  const list = { items: faults, count: faults.length, idOf: ({ id }: Fault) => id, sizeOf: sizeOfFault }
-  return answerPage(call, 'faults', list, (fault) => reportFault(call, fault, tallies.get(fault.id)))
+  return answerPage(call, 'faults', {
+    items: call.account.faults,
+    idOf: ({ id }) => id,
+    report: (fault) => reportFault(call, fault, tallies.get(fault.id)),
+  })
 }
 
-/** The size of a rule depends mainly on the body of its response. */
-function sizeOfFault({ rule }: Fault): number {
-  return Buffer.byteLength(JSON.stringify(rule))
-}
-
-export const addFault: AccountHandler<{ fault: FaultReport }, FaultRule> = async (call) => {
-  const problem = findRuleProblem(call.body, call.contract, call.limits)
-  if (problem) return refuse(problem)
+export const addFault: AccountHandler<'addFault'> = async (call) => {
   // This is a copy, because a caller in the same process may change its own object later.
   const rule = JSON.parse(JSON.stringify(call.body)) as FaultRule
+  const problem = findRuleProblem(rule, call.contract, call.limits)
+  if (problem) return refuse(problem)
   const added = await addRules(call, [{ rule }])
   if (!added.ok) return added
   const [fault] = added.value
@@ -61,24 +58,21 @@ export const addFault: AccountHandler<{ fault: FaultReport }, FaultRule> = async
   return done({ fault: reportFault(call, fault) })
 }
 
-export const clearFaults: AccountHandler = (call) => removeFaults(call, () => false)
+export const clearFaults: AccountHandler<'clearFaults'> = (call) => removeFaults(call, () => false)
 
-export const deleteFault: AccountHandler = (call) => {
-  const id = call.parameters['fault'] ?? ''
+export const deleteFault: AccountHandler<'deleteFault'> = (call) => {
+  const { fault: id } = call.parameters
   return call.account.faults.some((fault) => fault.id === id)
     ? removeFaults(call, (fault) => fault.id !== id)
     : notFound('fault', id)
 }
 
-async function setsOf({ faultSets }: ControlCall): Promise<FaultSet[]> {
+function setsOf({ faultSets }: Pick<ControlContext, 'faultSets'>): FaultSet[] {
   const own = new Set(faultSets.map(({ name }) => name))
   return [...readyMadeSets().filter(({ name }) => !own.has(name)), ...faultSets]
 }
 
-function addRules(
-  { store, account, now, limits }: AccountCall<unknown>,
-  rules: readonly Pick<Fault, 'set' | 'rule'>[],
-) {
+function addRules({ store, account, now, limits }: AccountContext, rules: readonly Pick<Fault, 'set' | 'rule'>[]) {
   return store.update<readonly Fault[], AdminCode>(account.id, (state) => {
     if (state.faults.length + rules.length > limits.faultsPerAccount)
       return tooMany(limits.faultsPerAccount, 'fault rules')
@@ -93,16 +87,16 @@ function addRules(
 }
 
 async function removeFaults(
-  { store, account }: AccountCall,
+  { store, account }: AccountContext,
   stays: (fault: Fault) => boolean,
-): Promise<ControlOutcome> {
+): Promise<ControlOutcome<Record<string, unknown>>> {
   const decision = await store.update<undefined, AdminCode>(account.id, (state) =>
     accept({ ...state, faults: state.faults.filter(stays) }, undefined),
   )
   return decision.ok ? done() : decision
 }
 
-function reportFault({ now }: AccountCall<unknown>, fault: Fault, { matched, hits } = NO_TALLY): FaultReport {
+function reportFault({ now }: AccountContext, fault: Fault, { matched, hits } = NO_TALLY): FaultReport {
   const { id, set, createdAt, rule } = fault
   const spent = hits >= (rule.times ?? Number.POSITIVE_INFINITY)
   return {
@@ -114,6 +108,6 @@ function reportFault({ now }: AccountCall<unknown>, fault: Fault, { matched, hit
     hits,
     state: spent ? 'spent' : isExpired(fault, now) ? 'expired' : 'active',
     // The schema admits only rules of known kinds.
-    rule: structuredClone(rule) as KnownFaultRule,
+    rule: structuredClone(rule) as Schemas['FaultRule'],
   }
 }

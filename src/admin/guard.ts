@@ -1,8 +1,35 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import type { AdminRefusal } from '../contract/control-api.ts'
 import { refuse } from '../domain/errors.ts'
+import { ServerArrival } from '../exchanges/server-arrival.ts'
+import { isHostMalformed } from '../ground/host-field.ts'
 import { isOurs } from '../ground/hosts.ts'
-import type { AdminRefusal } from './codes.ts'
+import { splitTarget } from '../ground/target.ts'
+import { ADMIN_PATH, PAGE_PATHS } from './paths.ts'
+
+/** How the server is may know anybody. */
+const PUBLIC: ReadonlySet<string> = new Set([`${ADMIN_PATH}/health`, `${ADMIN_PATH}/ready`])
+
+/**
+ * Decides which requests are answered. Whoever may not use the control plane learns only how the server is. A browser
+ * cannot send the token when it opens the page; the page holds no data and asks for the token.
+ */
+export function createGuard(
+  token: string | undefined,
+  boundHost: string,
+): (request: IncomingMessage) => AdminRefusal | undefined {
+  const admit = createAccessCheck(token, boundHost)
+  return function guard(request) {
+    const { path } = splitTarget(request.url ?? '')
+    const isPage = token !== undefined && PAGE_PATHS.test(path) && ['GET', 'HEAD'].includes(request.method ?? '')
+    if (PUBLIC.has(path) || isPage) return undefined
+    const refusal = admit(request)
+    if (refusal !== undefined) return refusal
+    const isMalformed = isHostMalformed(new ServerArrival(request))
+    return isMalformed ? refuse({ code: 'invalid_value', reason: 'host', field: 'Host' }) : undefined
+  }
+}
 
 /**
  * Decides which clients may use the control plane. With a token, every client with the token may. Without one, only the
@@ -10,12 +37,12 @@ import type { AdminRefusal } from './codes.ts'
  * own name points to this machine (DNS rebinding) has another `Host`. `boundHost` is the address that the server
  * listens on.
  */
-export function createGuard(
+function createAccessCheck(
   token: string | undefined,
   boundHost: string,
-): (request: IncomingMessage) => AdminRefusal | undefined {
+): (request: Pick<IncomingMessage, 'headers'>) => AdminRefusal | undefined {
   const expected = token === undefined ? undefined : digest(token)
-  return function guard({ headers }) {
+  return function admit({ headers }) {
     if (expected !== undefined) {
       const given = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? ''
       // All digests have the same length, so the duration of the comparison reveals nothing about the token.

@@ -1,6 +1,9 @@
 import type { ExchangeLog } from '../accounts/exchange-log.ts'
 import type { Worlds } from '../accounts/worlds.ts'
 import type { ServiceContract } from '../behaviour/operation.ts'
+import type { Api } from '../contract/api.ts'
+import type { AdminRefusal, ControlLimits } from '../contract/control-api.ts'
+import type { BodyOf, CallId, DataOf, PathOf, QueryOf, Schemas } from '../contract/control-plane.ts'
 import type { ServerUrls } from '../coverage/curl.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
@@ -8,12 +11,8 @@ import type { FaultSet } from '../faults/fault-sets.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
 import type { Clock } from '../ground/clock.ts'
 import type { HostCheck } from '../ground/hosts.ts'
-import type { Json } from '../ground/json.ts'
 import type { Readiness } from '../store/readiness.ts'
 import type { Store } from '../store/store.ts'
-import type { AdminRefusal } from './codes.ts'
-import type { ControlLimits } from './document.ts'
-import type { VerdictReport } from './reports.ts'
 
 /** The objects that the control plane works on. */
 export interface ControlDeps {
@@ -38,8 +37,8 @@ export interface ControlDeps {
 }
 
 /** The parts of the verdict that the judgement of a real service decides. */
-export type ObservedVerdict = Pick<VerdictReport, 'passed' | 'message' | 'judged'> &
-  Required<Pick<VerdictReport, 'service'>>
+export type ObservedVerdict = Pick<Schemas['Verdict'], 'passed' | 'message' | 'judged'> &
+  Required<Pick<Schemas['Verdict'], 'service'>>
 
 /** A real service that the program observes and does not simulate. */
 export interface ObservedService {
@@ -49,23 +48,28 @@ export interface ObservedService {
   verdict(): Promise<ObservedVerdict>
 }
 
-/** A request that the control plane's document permits, with all that a handler needs. */
-export interface ControlCall<Body = Json> extends ControlDeps {
-  /** The values of the path parameters. */
-  parameters: Readonly<Record<string, string>>
-  query: Readonly<Record<string, string>>
-  body: Body
+/** What a handler can use, beside the request. */
+export interface ControlContext extends ControlDeps {
+  /** The compiled document of the control plane. */
+  api: Api
   limits: ControlLimits
   /** The URLs of the server for the caller, and its own URLs. */
   urls(): ServerUrls
   ownUrls(): ServerUrls
 }
 
-/** A request about an existing account. */
-export interface AccountCall<Body = Json> extends ControlCall<Body> {
+/** The same for an operation about an existing account. */
+export interface AccountContext extends ControlContext {
   account: AccountState
   /** The time of the account's clock, in milliseconds. */
   now: number
+}
+
+/** The request of an operation. The document permits it. */
+interface RequestOf<Id extends CallId> {
+  parameters: Readonly<PathOf<Id>>
+  query: Readonly<QueryOf<Id>>
+  body: BodyOf<Id>
 }
 
 /**
@@ -74,16 +78,16 @@ export interface AccountCall<Body = Json> extends ControlCall<Body> {
  */
 export type ControlOutcome<Data = unknown> = { ok: true; data: Data; write?: () => string } | AdminRefusal
 
-/**
- * The implementation of a control plane operation. HTTP and the library use the same handler. `Data` is the data of its
- * success response, and `Body` what the document permits as the body of its request.
- */
-export type Handler<Data = unknown, Body = Json> = (call: ControlCall<Body>) => Awaitable<ControlOutcome<Data>>
+/** The implementation of an operation. HTTP and the library use the same handler. */
+export type Handler<Id extends CallId> = (call: ControlContext & RequestOf<Id>) => Awaitable<ControlOutcome<DataOf<Id>>>
+
 /** The handler of an operation about one account. */
-export type AccountHandler<Data = unknown, Body = Json> = (call: AccountCall<Body>) => Awaitable<ControlOutcome<Data>>
+export type AccountHandler<Id extends CallId> = (
+  call: AccountContext & RequestOf<Id>,
+) => Awaitable<ControlOutcome<DataOf<Id>>>
 
 export function done<Data>(data: Data): ControlOutcome<Data>
-export function done(): ControlOutcome<object>
+export function done(): ControlOutcome<Record<string, unknown>>
 export function done(data: unknown = {}): ControlOutcome {
   return { ok: true, data }
 }

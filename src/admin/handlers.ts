@@ -1,49 +1,83 @@
-import * as accounts from './accounts.ts'
-import * as clock from './clock.ts'
-import * as coverage from './coverage.ts'
-import * as records from './daily-records.ts'
-import * as domains from './domains.ts'
-import * as faults from './faults.ts'
-import * as groups from './groups.ts'
+import type { CallId } from '../contract/control-plane.ts'
+import { getAbout } from './about.ts'
+import { createAccount, deleteAccount, getAccount, listAccounts, resetAccount, updateAccount } from './accounts.ts'
+import { getClock, updateClock } from './clock.ts'
+import { getCoverage, getOverallCoverage } from './coverage.ts'
+import { listDailyRecords } from './daily-records.ts'
+import {
+  addMonitoredDomains,
+  listMonitoredDomains,
+  pinDmarc,
+  removeMonitoredDomains,
+  setFeatures,
+  unpinDmarc,
+} from './domains.ts'
+import { addFault, addFaultSet, clearFaults, deleteFault, listFaultSets, listFaults } from './faults.ts'
+import { createGroup, deleteGroup, listGroups, updateGroup } from './groups.ts'
 import type { AccountHandler, Handler } from './handler.ts'
-import * as keys from './keys.ts'
-import * as overview from './overview.ts'
-import * as quotas from './quotas.ts'
-import * as requests from './requests.ts'
-import * as snapshots from './snapshots.ts'
-import * as state from './state.ts'
-import * as verdict from './verdict.ts'
+import { getHealth, getReadiness } from './health.ts'
+import { createKey, deleteKey, listKeys, updateKey } from './keys.ts'
+import { getGroupOverview, getOverview } from './overview.ts'
+import { getQuotas, updateQuota } from './quotas.ts'
+import { clearRequests, explainRequest, listAllRequests, listRequests } from './requests.ts'
+import { deleteSnapshot, listSnapshots, restoreSnapshot, takeSnapshot } from './snapshots.ts'
+import { exportState, importState, listScenes, rewindAccount } from './state.ts'
+import { clearVerdict, getVerdict } from './verdict.ts'
+import { verifyRequests } from './verification.ts'
 
-const EXPORTS = {
-  ...accounts,
-  ...clock,
-  ...coverage,
-  ...records,
-  ...domains,
-  ...faults,
-  ...groups,
-  ...keys,
-  ...overview,
-  ...quotas,
-  ...requests,
-  ...snapshots,
-  ...state,
-  ...verdict,
-}
-
-/**
- * The handlers by operationId: a module exports each under this name. A test compares them with the document. A handler
- * that is about no account is a `Handler`.
- */
-export const HANDLERS = EXPORTS as unknown as Readonly<Record<string, AccountHandler>>
-
-type Exports = typeof EXPORTS
-
-/** Operation → the data of its success response, and the body of its request. The handlers say both. */
-export type Operations = {
-  [Id in keyof Exports as Exports[Id] extends AccountHandler<unknown, never> ? Id : never]: Exports[Id] extends
-    | Handler<infer Data, infer Body>
-    | AccountHandler<infer Data, infer Body>
-    ? { data: Data; body: Body }
-    : never
+/** The handlers by operationId. Those of one account get it, and are called only if there is such an account. */
+export const HANDLERS: { readonly [Id in CallId]: Handler<Id> | AccountHandler<Id> } = {
+  getAbout,
+  getHealth,
+  getReadiness,
+  listAccounts,
+  createAccount,
+  getAccount,
+  updateAccount,
+  deleteAccount,
+  resetAccount,
+  exportState,
+  importState,
+  listScenes,
+  rewindAccount,
+  listSnapshots,
+  takeSnapshot,
+  deleteSnapshot,
+  restoreSnapshot,
+  listKeys,
+  createKey,
+  updateKey,
+  deleteKey,
+  listMonitoredDomains,
+  addMonitoredDomains,
+  removeMonitoredDomains,
+  setFeatures,
+  pinDmarc,
+  unpinDmarc,
+  listGroups,
+  createGroup,
+  updateGroup,
+  deleteGroup,
+  listDailyRecords,
+  getOverview,
+  getGroupOverview,
+  getClock,
+  updateClock,
+  getQuotas,
+  updateQuota,
+  listFaultSets,
+  addFaultSet,
+  listFaults,
+  addFault,
+  clearFaults,
+  deleteFault,
+  listAllRequests,
+  listRequests,
+  clearRequests,
+  verifyRequests,
+  getOverallCoverage,
+  getCoverage,
+  getVerdict,
+  clearVerdict,
+  explainRequest,
 }

@@ -1,34 +1,29 @@
+import type { KeyReport } from '../contract/control-plane.ts'
 import type { AccountState } from '../domain/account.ts'
 import { accept } from '../domain/errors.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import { type ApiKey, isInGrace } from '../domain/keys.ts'
 import { deriveLaterKey, identityOf } from '../ground/secrets.ts'
 import { RealDate } from '../ground/timers.ts'
-import { type AccountCall, type AccountHandler, done } from './handler.ts'
-import { answerPage, type PageOf } from './paging.ts'
+import { type AccountContext, type AccountHandler, done } from './handler.ts'
+import { answerPage } from './paging.ts'
 import { invalid, notFound, taken, tooMany } from './refusals.ts'
-import type { KeyReport } from './reports.ts'
 
-export const listKeys: AccountHandler<PageOf<'keys', KeyReport>> = (call) => {
-  const { keys } = call.account
-  return answerPage(call, 'keys', { items: keys, count: keys.length, idOf: ({ id }) => id }, (key) =>
-    reportKey(call, key),
-  )
-}
+export const listKeys: AccountHandler<'listKeys'> = (call) =>
+  answerPage(call, 'keys', {
+    items: call.account.keys,
+    idOf: ({ id }) => id,
+    report: (key) => reportKey(call, key),
+  })
 
-export interface NewKey {
-  label?: string
-  /** Its secret. */
-  key?: string
-  created_at?: string
-}
-
-export const createKey: AccountHandler<{ key: KeyReport; api_key: string }, NewKey> = async (call) => {
+export const createKey: AccountHandler<'createKey'> = async (call) => {
   const { account, store, now, limits } = call
   const { label, key, created_at } = call.body
   const createdAt = created_at === undefined ? now : RealDate.parse(created_at)
   if (createdAt > now) return invalid('/created_at', created_at, 'future', { now: writeInstant(now) })
   const chosen = key ?? call.worlds.drawKey()
+  // A client may present it before its write is done. A derived key is known by its form.
+  if (chosen !== undefined) call.exchanges.journal.redactions.learn([chosen])
   let secret = chosen ?? ''
   const decision = await store.update(account.id, (state) => {
     if (state.keys.length >= limits.keysPerAccount) return tooMany(limits.keysPerAccount, 'keys')
@@ -45,24 +40,24 @@ export const createKey: AccountHandler<{ key: KeyReport; api_key: string }, NewK
     return accept({ ...state, keys: [...state.keys, created], keysCreated }, created)
   })
   if (!decision.ok) return decision
-  call.exchanges.journal.redactions.learn([secret])
   return done({ key: reportKey(call, decision.value), api_key: secret })
 }
 
-export const updateKey: AccountHandler<{ key: KeyReport }, { disabled: boolean }> = (call) => {
+export const updateKey: AccountHandler<'updateKey'> = (call) => {
   const { disabled } = call.body
-  return changeKey(call, (state, key) => state.keys.map((each) => (each === key ? { ...each, disabled } : each)))
+  return changeKey(call, call.parameters.key, (state, key) =>
+    state.keys.map((each) => (each === key ? { ...each, disabled } : each)),
+  )
 }
 
-export const deleteKey: AccountHandler = async (call) => {
-  const outcome = await changeKey(call, (state, key) => state.keys.filter((each) => each !== key))
+export const deleteKey: AccountHandler<'deleteKey'> = async (call) => {
+  const outcome = await changeKey(call, call.parameters.key, (state, key) => state.keys.filter((each) => each !== key))
   if (!outcome.ok) return outcome
   return done()
 }
 
-async function changeKey(call: AccountCall<unknown>, change: (state: AccountState, key: ApiKey) => ApiKey[]) {
-  const { account, store, parameters } = call
-  const id = parameters['key'] ?? ''
+async function changeKey(call: AccountContext, id: string, change: (state: AccountState, key: ApiKey) => ApiKey[]) {
+  const { account, store } = call
   const decision = await store.update(account.id, (state) => {
     const key = state.keys.find((each) => each.id === id)
     if (key === undefined) return notFound('key', id)
@@ -72,7 +67,7 @@ async function changeKey(call: AccountCall<unknown>, change: (state: AccountStat
   return decision.ok ? done({ key: reportKey(call, decision.value) }) : decision
 }
 
-function reportKey({ now, contract }: AccountCall<unknown>, key: ApiKey): KeyReport {
+function reportKey({ now, contract }: AccountContext, key: ApiKey): KeyReport {
   const { id, label, createdAt, disabled } = key
   return {
     id,

@@ -1,15 +1,15 @@
+import type { AdminRefusal } from '../contract/control-api.ts'
 import { refuse } from '../domain/errors.ts'
 import { knownChanges, NO_CHANGES, repeatChanges } from '../explain/changes.ts'
 import type { KnownPast } from '../explain/explanation.ts'
 import type { Entry } from '../journal/entry.ts'
-import type { AdminRefusal } from './codes.ts'
-import type { AccountCall, ControlCall } from './handler.ts'
+import type { AccountContext, ControlContext } from './handler.ts'
 import { notFound } from './refusals.ts'
 
 /** The account as a request found it and its changes by the request, as far as they are kept. */
 export async function recallPast(
   entry: Entry,
-  { worlds, contract }: Pick<ControlCall, 'worlds' | 'contract'>,
+  { worlds, contract }: Pick<ControlContext, 'worlds' | 'contract'>,
 ): Promise<KnownPast> {
   // A request that the contract always forbids has changed nothing. It can be sent again to any account.
   if (entry.violatesContract) return { state: undefined, changes: NO_CHANGES }
@@ -21,7 +21,7 @@ export async function recallPast(
 
 /** The newest request of the account with this id. If there is none, the reason why it is not available. */
 export async function findEntry(
-  { account, exchanges }: AccountCall<unknown>,
+  { account, exchanges }: AccountContext,
   id: string,
 ): Promise<{ ok: true; entry: Entry } | AdminRefusal> {
   await exchanges.caughtUp()

@@ -1,21 +1,19 @@
 /** The path of the control plane. All of its paths are below it. */
 export const ADMIN_PATH = '/__admin'
 
-/** The views of the dashboard, in the order of their tabs. */
-export const PAGE_VIEWS = [
-  'overview',
-  'domains',
-  'groups',
-  'requests',
-  'time',
-  'scenes',
-  'faults',
-  'account',
-  'coverage',
-] as const
-export type PageView = (typeof PAGE_VIEWS)[number]
+/** The addresses of the dashboard and of its views. */
+export const PAGE_PATHS = /^\/__admin(?:\/|\/page\/.*)?$/
 
-/** Whether a path is the address of the dashboard or of one of its views. */
-export function isPageAddress(path: string): boolean {
-  return path === ADMIN_PATH || path === `${ADMIN_PATH}/` || path.startsWith(`${ADMIN_PATH}/page/`)
+/** The header fields of every response. */
+export const UNIFORM_HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' }
+
+/** An address that a view had before all of them moved below `/page`. Some others are now only those of data. */
+const FORMER = new RegExp(
+  `^${ADMIN_PATH}/accounts/([^/]+/(?:overview|domains|groups|requests|time|scenes|faults|account|coverage)(?:/[^/]*)?)$`,
+)
+
+/** Where the page has gone that was at a path without data; `undefined` for any other path. */
+export function presentAddressOf(path: string): string | undefined {
+  const place = FORMER.exec(path)?.[1]
+  return place === undefined ? undefined : `${ADMIN_PATH}/page/${place}`
 }

@@ -1,21 +1,14 @@
+import type { DataOf, QuotaReport } from '../contract/control-plane.ts'
 import { type Counters, setWindow } from '../domain/counting.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import { type ApiKey, isInGrace } from '../domain/keys.ts'
 import { bucketOf, currentHits, limitOf, type Quota, whatIsLeft } from '../domain/quotas.ts'
-import { type AccountCall, type AccountHandler, type ControlOutcome, done } from './handler.ts'
+import { type AccountContext, type AccountHandler, type ControlOutcome, done } from './handler.ts'
 import { invalid, notFound, unknownName } from './refusals.ts'
-import type { QuotaReport, QuotasReport } from './reports.ts'
 
-export const getQuotas: AccountHandler<QuotasReport> = (call) => reportQuotas(call)
+export const getQuotas: AccountHandler<'getQuotas'> = (call) => reportQuotas(call)
 
-export interface GivenQuota {
-  /** By default the quotas of all keys. */
-  key?: string
-  bucket: string
-  remaining: number
-}
-
-export const updateQuota: AccountHandler<QuotasReport, GivenQuota> = async (call) => {
+export const updateQuota: AccountHandler<'updateQuota'> = async (call) => {
   const { account, store, now } = call
   const { key: id, bucket, remaining } = call.body
   if (id !== undefined && !account.keys.some((key) => key.id === id)) return notFound('key', id)
@@ -37,7 +30,7 @@ export const updateQuota: AccountHandler<QuotasReport, GivenQuota> = async (call
   return reportQuotas(call)
 }
 
-type CountedAccount = Pick<AccountCall<unknown>, 'account' | 'contract' | 'now'>
+type CountedAccount = Pick<AccountContext, 'account' | 'contract' | 'now'>
 
 interface CountedQuota {
   key: ApiKey
@@ -49,7 +42,7 @@ interface CountedQuota {
   counter: string
 }
 
-function quotasByPath({ contract }: Pick<AccountCall, 'contract'>): Map<string, Quota> {
+function quotasByPath({ contract }: Pick<AccountContext, 'contract'>): Map<string, Quota> {
   return new Map(contract.operations.flatMap(({ path, quota }) => (quota === undefined ? [] : [[path, quota]])))
 }
 
@@ -78,7 +71,7 @@ function windowOf({ contract }: CountedAccount, { window }: Quota) {
 }
 
 /** The ends of the windows in which the account was charged, in milliseconds. */
-export async function openWindowEnds(call: AccountCall<unknown>): Promise<number[]> {
+export async function openWindowEnds(call: AccountContext): Promise<number[]> {
   const { quotas } = (await call.store.read(call.account.id)).counters
   return quotasOf(call).flatMap(({ quota, limit, counter }) => {
     const hits = quotas.get(counter)
@@ -86,13 +79,13 @@ export async function openWindowEnds(call: AccountCall<unknown>): Promise<number
   })
 }
 
-async function reportQuotas(call: AccountCall<unknown>): Promise<ControlOutcome<QuotasReport>> {
+async function reportQuotas(call: AccountContext): Promise<ControlOutcome<DataOf<'getQuotas'>>> {
   const { quotas } = (await call.store.read(call.account.id)).counters
   return done({ enforced: call.enforceQuotas, quotas: describeQuotas(call, quotas) })
 }
 
 /** The quotas of an account at a time, from the hits in its buckets. */
-export function describeQuotas(call: CountedAccount, hits: Counters['quotas']): QuotaReport[] {
+function describeQuotas(call: CountedAccount, hits: Counters['quotas']): QuotaReport[] {
   const shared = call.contract.settings.quotaScope === 'account'
   return quotasOf(call).map(({ key, name, quota, limit, counter }): QuotaReport => {
     const current = currentHits(hits.get(counter), windowOf(call, quota), call.now)

@@ -1,12 +1,12 @@
 import { FixtureError, TooManyKeysError } from '../accounts/fixture.ts'
 import type { Worlds } from '../accounts/worlds.ts'
 import type { Catalogue } from '../contract/catalogue.ts'
+import type { AdminRefusal } from '../contract/control-api.ts'
 import { errorEnvelope } from '../contract/envelope.ts'
 import { type Problem, type Problems, type Refusal, refuse } from '../domain/errors.ts'
 import { explainUnknown, nearestName } from '../ground/edit-distance.ts'
 import { printable } from '../ground/show.ts'
 import { StoreError } from '../store/store-error.ts'
-import type { AdminRefusal } from './codes.ts'
 
 /** `names` are the existing names, if they are few: the refusal suggests the nearest one, or lists all. */
 export function notFound(what: string, value: string, names: readonly string[] = []): AdminRefusal {

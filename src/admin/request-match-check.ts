@@ -1,13 +1,12 @@
 import { METHODS } from 'node:http'
-import { codesOf } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
+import type { AdminRefusal } from '../contract/control-api.ts'
+import type { AccountState } from '../domain/account.ts'
 import type { Entry } from '../journal/entry.ts'
 import { matcherOf, type RequestMatch } from '../journal/match.ts'
-import type { AdminRefusal } from './codes.ts'
-import { invalid, unknownName } from './refusals.ts'
+import { unknownName } from './refusals.ts'
 
-type MatchPart = Parameters<typeof matcherOf>[0]
-
+/** What a condition can name besides what the contract has. */
 interface Known {
   contract: Contract
   /** The entries to compare. A value that occurs in them is no mistake, whatever the contract says. */
@@ -18,8 +17,17 @@ interface Known {
   faults?: readonly string[]
   /** The statuses that the account's fault rules answer with. */
   injected: readonly number[]
-  /** The name of a field in the refusal. */
-  fieldOf(name: string): string
+  /** What comes before the name of a field in the refusal. */
+  place: string
+}
+
+/** The keys and the fault rules of an account, and the statuses that the rules answer with. */
+export function knownOf({ keys, faults }: AccountState): Pick<Required<Known>, 'keys' | 'faults' | 'injected'> {
+  return {
+    keys: keys.map(({ id }) => id),
+    faults: faults.map(({ id }) => id),
+    injected: faults.flatMap(({ rule }) => rule.respond?.status ?? []),
+  }
 }
 
 /**
@@ -27,56 +35,26 @@ interface Known {
  * would pass for every client, because nothing matches.
  */
 export function checkRequestMatch(match: RequestMatch, known: Known): AdminRefusal | undefined {
-  const { contract, entries, fieldOf } = known
+  const { contract, entries, place } = known
   const { operations, routes, catalogue } = contract
-  const names = operations.map(({ id }) => id)
+  const documented = operations.flatMap(({ responses }) => [...responses.keys()])
+  const statuses = new Set([...documented, ...catalogue.statuses, ...known.injected])
   const choices: Readonly<Record<string, readonly string[] | undefined>> = {
-    operation: names,
+    operation: operations.map(({ id }) => id),
+    // A client may send any HTTP method, so a method that was never sent is no mistake.
     method: [...new Set([...operations.map(({ method }) => method), 'HEAD'])],
     path: [...routes.keys()],
     key: known.keys,
     fault: known.faults,
     code: catalogue.codes,
-    status: statusesIn(known).map(String),
-  }
-  function isSeen(part: MatchPart): boolean {
-    const matches = matcherOf(part, contract)
-    for (const entry of entries()) {
-      if (matches(entry)) return true
-    }
-    return false
+    status: [...statuses].sort((one, other) => one - other).map(String),
   }
   for (const [name, allowed] of Object.entries(choices)) {
     const value = match[name as keyof RequestMatch]
     if (value === undefined || allowed === undefined || allowed.includes(String(value))) continue
-    // A client may send any HTTP method, so a method that was never sent is no mistake.
     if (name === 'method' && METHODS.includes(String(value))) continue
-    if (!isSeen({ [name]: value })) return unknownName(fieldOf(name), value, allowed)
+    const matches = matcherOf({ [name]: value }, contract)
+    if (![...entries()].some(matches)) return unknownName(place + name, value, allowed)
   }
-  return checkCombination(match, known, isSeen)
-}
-
-/** Whether an operation has the method, the path, the status and the code of the other conditions. */
-function checkCombination(
-  { operation: id, method, path, status, code }: RequestMatch,
-  { contract, injected, fieldOf }: Known,
-  isSeen: (part: MatchPart) => boolean,
-): AdminRefusal | undefined {
-  const operation = contract.operations.find((each) => each.id === id)
-  if (operation === undefined || id === undefined) return undefined
-  const refuse = (field: string, value: unknown, allowed: Iterable<unknown>) =>
-    invalid(fieldOf(field), value, 'impossible', { operation: id, allowed: [...allowed].join(', ') })
-  const methods = [operation.method, ...(operation.method === 'GET' ? ['HEAD'] : [])]
-  if (method !== undefined && !methods.includes(method)) return refuse('method', method, methods)
-  if (path !== undefined && path !== operation.path) return refuse('path', path, [operation.path])
-  const codes = codesOf([operation])
-  if (code !== undefined && !codes.has(code) && !isSeen({ operation: id, code })) return refuse('code', code, codes)
-  const statuses = [...operation.responses.keys(), ...injected]
-  if (status === undefined || statuses.includes(status) || isSeen({ operation: id, status })) return undefined
-  return refuse('status', status, statuses)
-}
-
-function statusesIn({ contract: { operations, catalogue }, injected }: Known): number[] {
-  const documented = operations.flatMap(({ responses }) => [...responses.keys()])
-  return [...new Set([...documented, ...catalogue.statuses, ...injected])].sort((one, other) => one - other)
+  return undefined
 }

@@ -3,6 +3,8 @@ import { exportFixture } from '../accounts/export.ts'
 import { type LoadedFixture, loadFixture } from '../accounts/fixture.ts'
 import { secretsOf } from '../accounts/fixture-keys.ts'
 import { findStory, fitStory, storyOf } from '../accounts/scenes.ts'
+import type { AdminCode } from '../contract/control-api.ts'
+import type { StoryReport } from '../contract/control-plane.ts'
 import type { AccountState } from '../domain/account.ts'
 import { timeOn } from '../domain/clock.ts'
 import { accept, type Decision } from '../domain/errors.ts'
@@ -11,42 +13,47 @@ import type { ApiKey } from '../domain/keys.ts'
 import { hashKey } from '../ground/secrets.ts'
 import { RealDate } from '../ground/timers.ts'
 import { reportAccount } from './accounts.ts'
-import type { AdminCode } from './codes.ts'
-import { type AccountCall, type AccountHandler, done } from './handler.ts'
+import { type AccountContext, type AccountHandler, done } from './handler.ts'
 import { findEntry, notKept } from './past.ts'
 import { taken, tooMany } from './refusals.ts'
-import type { AccountReport, StoryReport } from './reports.ts'
 
-export const exportState: AccountHandler<Fixture> = async (call) => {
+export const exportState: AccountHandler<'exportState'> = async (call) => {
   const { query, account, now, contract } = call
-  if (query['before'] === undefined) return done(await writeFixture(account, now, contract))
-  const found = await findEntry(call, query['before'])
+  if (query.before === undefined) return done({ ...(await writeFixture(account, now, contract)) })
+  const found = await findEntry(call, query.before)
   if (!found.ok) return found
   const past = await call.worlds.recall(found.entry)
-  if (past === undefined) return notKept(query['before'])
-  return done(await writeFixture(past.state, found.entry.at, contract))
+  if (past === undefined) return notKept(query.before)
+  return done({ ...(await writeFixture(past.state, found.entry.at, contract)) })
 }
 
-async function writeFixture(account: AccountState, now: number, contract: AccountCall['contract']): Promise<Fixture> {
+async function writeFixture(
+  account: AccountState,
+  now: number,
+  contract: AccountContext['contract'],
+): Promise<Fixture> {
   const story = fitStory(await findStory(account.origin), account, contract)
   return exportFixture(account, now, contract.settings.refresh, story)
 }
 
 /** The guided story of the account. A domain that it shows has the same spelling as in the list of domains. */
-export const listScenes: AccountHandler<StoryReport> = async ({ account, contract }) => {
+export const listScenes: AccountHandler<'listScenes'> = async ({ account, contract }) => {
   const { title = null, description = null, scenes } = await findStory(account.origin)
   const shown = scenes.map(({ look_at: look, ...scene }) => ({
     ...scene,
     ...(look && { look_at: { ...look, ...nameDomain(look.domain, contract) } }),
   }))
-  return done({ title, description, scenes: shown })
+  return done({ title, description, scenes: shown as StoryReport['scenes'] })
 }
 
-function nameDomain(domain: string | undefined, { canonicalHostname }: AccountCall['contract']): { domain?: string } {
+function nameDomain(
+  domain: string | undefined,
+  { canonicalHostname }: AccountContext['contract'],
+): { domain?: string } {
   return domain === undefined ? {} : { domain: canonicalHostname(domain) ?? domain }
 }
 
-export const rewindAccount: AccountHandler<{ account: AccountReport }, { request_id: string }> = async (call) => {
+export const rewindAccount: AccountHandler<'rewindAccount'> = async (call) => {
   const { request_id: id } = call.body
   const found = await findEntry(call, id)
   if (!found.ok) return found
@@ -58,17 +65,17 @@ export const rewindAccount: AccountHandler<{ account: AccountReport }, { request
  * The account changes at the end, in one step. Keys and fault rules that were added in the meantime stay. The rest is
  * replaced, with all changes since then. If the account was deleted in the meantime, the import is refused.
  */
-export const importState: AccountHandler<{ account: AccountReport }> = async (call) => {
+export const importState: AccountHandler<'importState'> = async (call) => {
   const fixture = await loadFixture(call.body as Fixture)
   const imported = createAccount(fixture, parametersOf(call, fixture), call.contract)
+  call.exchanges.journal.redactions.learn(secretsOf(fixture))
   const decision = await call.store.update(call.account.id, (account) => replaceState(call, fixture, imported, account))
   if (!decision.ok) return decision
-  call.exchanges.journal.redactions.learn(secretsOf(fixture))
   return done({ account: await reportAccount(call, decision.state) })
 }
 
 /** Values that the fixture does not give are taken from the account. */
-function parametersOf({ account, clock }: AccountCall, fixture: LoadedFixture): AccountParameters {
+function parametersOf({ account, clock }: AccountContext, fixture: LoadedFixture): AccountParameters {
   return {
     id: account.id,
     real: clock(),
@@ -81,7 +88,7 @@ function parametersOf({ account, clock }: AccountCall, fixture: LoadedFixture): 
 }
 
 function replaceState(
-  { limits }: AccountCall,
+  { limits }: AccountContext,
   fixture: LoadedFixture,
   imported: AccountState,
   account: AccountState,

@@ -1,7 +1,7 @@
-import { loadRuleCheck } from '../admin/document.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import { readText } from '../evidence/evidence-input.ts'
+import { loadRuleCheck } from '../faults/rule-check.ts'
 import { isObject, parseJson } from '../ground/json.ts'
 import { shorten } from '../ground/show.ts'
 import { UsageError } from './errors.ts'

@@ -66,6 +66,8 @@ export interface ResponseContract {
   /** `headers` are by lower-case name. An undeclared header is no violation. */
   checkHeaders(headers: Readonly<Record<string, string>>): readonly Violation[]
   write: Writer
+  /** Writes the value of `data` alone. */
+  writeData: Writer
 }
 
 /** The operation with an id. */

@@ -36,6 +36,7 @@ export function compileResponse(
     check: codes.size === 0 ? checkSchema : (body) => [...checkSchema(body), ...undeclaredCode(body, codes)],
     checkHeaders: compileHeaderCheck(headers, `${pointer}/headers`, validators),
     write: compileWriter(schema),
+    writeData: compileWriter(data),
   }
 }
 

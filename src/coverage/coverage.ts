@@ -68,8 +68,8 @@ export class Coverage {
   }
 
   #countOf(operation: Operation | undefined, status: number, code: string | undefined): ResponseCount {
-    let counts = this.#responses.get(operation)
-    if (counts === undefined) this.#responses.set(operation, (counts = []))
+    const counts = this.#responses.get(operation) ?? []
+    if (counts.length === 0) this.#responses.set(operation, counts)
     for (const count of counts) if (count.status === status && count.code === code) return count
     const count = { operation, status, code, genuine: 0, injected: 0 }
     counts.push(count)

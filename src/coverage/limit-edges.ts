@@ -23,7 +23,7 @@ export interface LimitEdge {
   isShownBy(observation: Observation): boolean
 }
 
-export type Side = 'at' | 'beyond'
+type Side = 'at' | 'beyond'
 
 /** Sizes below or above which a value is refused. */
 const KEYWORDS = {

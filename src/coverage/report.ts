@@ -1,74 +1,23 @@
 import type { Operation } from '../contract/api.ts'
+import type { Schemas } from '../contract/control-plane.ts'
 import { type Coverage, nameOfResponse, type ResponseCount } from './coverage.ts'
 import { itemsOf } from './items.ts'
-import type { Side } from './limit-edges.ts'
 
 /** The parts of the contract that were shown and those that were not, as JSON. */
-export interface CoverageReport {
-  summary: Record<'operations' | 'responses' | 'rules' | 'edges', ShownShare>
-  operations: OperationCoverage[]
-  /** Answers to requests that belong to no operation. */
-  outside: ResponseCoverage[]
-  rules: RuleCoverage[]
-  edges: EdgeCoverage[]
-  /** Parts that no client can show, and the reasons. The shares do not include them. */
-  apart: Apart[]
-}
-
-interface ShownShare {
-  seen: number
-  total: number
-  percent: number
-}
+export type CoverageReport = Schemas['Coverage']
 
 /** The report about a part that was never shown. */
-export interface Gap {
-  /** The commands that show it, or those of a request to begin with. */
-  curl?: readonly string[]
-  /** What to change in that request. */
-  hint?: string
-}
+export type Gap = Schemas['Gap']
 
 /** The gap of an operation; `response` is its name if it is a response that is missing. */
 export type FindGap = (operation: Operation, response?: string) => Gap
 
-interface OperationCoverage {
-  operation: string
-  method: string
-  path: string
-  responses: ResponseCoverage[]
-}
-
-interface ResponseCoverage extends Gap {
-  status: number
-  code?: string
-  genuine: number
-  injected: number
-  documented: boolean
-}
-
-interface RuleCoverage extends Gap {
-  id: string
-  /** The single operation that it applies to; absent if there are several. */
-  operation?: string
-  says: string
-  seen: boolean
-}
-
-interface EdgeCoverage extends Gap {
-  id: string
-  /** Absent if all operations of the path share it. */
-  operation?: string
-  path: string
-  field: string
-  limit: number
-  side: Side
-  seen: boolean
-}
-
-type Apart =
-  | { kind: 'response'; operation: string; status: number; code: string; why: string }
-  | { kind: 'rule'; id: string; says: string; why: string }
+type ShownShare = Schemas['SeenShare']
+type ResponseCoverage = Schemas['ResponseCoverage']
+type OperationCoverage = CoverageReport['operations'][number]
+type RuleCoverage = CoverageReport['rules'][number]
+type EdgeCoverage = CoverageReport['edges'][number]
+type Apart = CoverageReport['apart'][number]
 
 const FAILURE = 'internal_error'
 const WHY_NO_FAILURE = 'It tells of a failure of the server itself, which no request can cause.'

@@ -1,25 +1,15 @@
-import { chosenAccount, ROOT } from './address.ts'
 import { FACTS } from './facts.ts'
-import { isObject, readRefusal, Unreachable } from './refusals.ts'
+import { chosenAccount, ROOT } from './place.tsx'
+import { isObject, type Refused, readRefusal, Unreachable } from './refusals.ts'
 import type { BodyOf, CallId, DataOf } from './responses.ts'
 import { askForToken, readToken } from './token.tsx'
 
 /** A parameter of the path. */
 type Parameter = 'account' | 'domain' | 'fault' | 'group' | 'key' | 'request-id' | 'set' | 'snapshot'
 
-/** How long the page waits for an answer, in milliseconds. */
+/** How long the page waits for an answer, in milliseconds; for a change, which may have much to carry, longer. */
 const PATIENCE = 10_000
-/** The same for a call that has much to carry, or for which the page cannot wait as long. */
-const SPECIAL_PATIENCE: Partial<Readonly<Record<string, number>>> = {
-  // The header must not show an old verdict for long.
-  getVerdict: 4_000,
-  ...Object.fromEntries(
-    [
-      ...['createAccount', 'resetAccount', 'importState', 'exportState', 'rewindAccount'],
-      ...['takeSnapshot', 'restoreSnapshot', 'addMonitoredDomains', 'removeMonitoredDomains'],
-    ].map((id) => [id, 60_000]),
-  ),
-}
+const PATIENCE_OF_CHANGES = 60_000
 
 export type Query = Readonly<Record<string, string | number>>
 
@@ -28,8 +18,6 @@ interface CallRequest<Body> {
   parameters?: Readonly<Partial<Record<Parameter, string>>>
   query?: Query
   body?: Body
-  /** Aborts the call early. */
-  signal?: AbortSignal
 }
 
 /**
@@ -50,15 +38,15 @@ export async function readData(response: Response): Promise<unknown> {
 }
 
 /**
- * Sends a request and resolves to what `read` takes from a response with a success status, within the time limit of the
- * operation. Without `read`, the time limit ends when the response begins. Asks the user for the token if one is needed.
+ * Sends a request and resolves to what `read` takes from a response with a success status, within the time limit of its
+ * method. Without `read`, the time limit ends when the response begins. Asks the user for the token if one is needed.
  */
 export async function send<Answer = Response>(
   id: string,
   request: CallRequest<unknown> = {},
   read: (response: Response) => Promise<Answer> = async (response) => response as Answer,
 ): Promise<Answer> {
-  const { body, signal } = request
+  const { body } = request
   const [method, url] = addressOf(id, request)
   for (;;) {
     const token = readToken()
@@ -67,21 +55,43 @@ export async function send<Answer = Response>(
       ...(body !== undefined && { 'content-type': 'application/json' }),
     }
     const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) }
-    const outcome = await answerInTime(id, method, signal, async (signal) => {
-      const response = await fetch(url, { ...init, signal }).catch(() => {
-        throw new Unreachable('The server does not answer.')
-      })
-      if (response.ok) return { answer: await read(response) }
-      return { refused: readRefusal(response.status, await response.json().catch(() => undefined)) ?? response.status }
-    })
+    const outcome = await answerInTime(url, init, read)
     if ('answer' in outcome) return outcome.answer
-    const { refused } = outcome
-    if (typeof refused === 'number') {
-      throw new Unreachable(`Something other than the control plane answered, with the status ${refused}.`)
+    const { refused, status } = outcome
+    if (refused === undefined) {
+      throw new Unreachable(`Something other than the control plane answered, with the status ${status}.`)
     }
-    if (refused.status !== 401) throw refused
+    if (status !== 401) throw refused
     // Another request may have asked for the token in the meantime.
     if (token === readToken()) await askForToken(token !== null)
+  }
+}
+
+type Outcome<Answer> = { answer: Answer } | { refused: Refused | undefined; status: number }
+
+/** Exchanges a request with the server, but not longer than the time limit of its method. */
+async function answerInTime<Answer>(
+  url: string,
+  init: RequestInit,
+  read: (response: Response) => Promise<Answer>,
+): Promise<Outcome<Answer>> {
+  const isChange = init.method !== 'GET'
+  const milliseconds = isChange ? PATIENCE_OF_CHANGES : PATIENCE
+  const limit = new AbortController()
+  const timer = setTimeout(() => limit.abort(), milliseconds)
+  try {
+    const response = await fetch(url, { ...init, signal: limit.signal }).catch(() => {
+      throw new Unreachable('The server does not answer.')
+    })
+    if (response.ok) return { answer: await read(response) }
+    const { status } = response
+    return { refused: readRefusal(status, await response.json().catch(() => undefined)), status }
+  } catch (error) {
+    if (!limit.signal.aborted) throw error
+    const doubt = isChange ? ' The change may have been made.' : ''
+    throw new Unreachable(`The server did not answer within ${milliseconds / 1_000} seconds.${doubt}`)
+  } finally {
+    clearTimeout(timer)
   }
 }
 
@@ -98,26 +108,4 @@ function addressOf(id: string, { query = {}, parameters: given }: CallRequest<un
   })
   const search = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]))
   return [method, ROOT + path + (search.size > 0 ? `?${search}` : '')]
-}
-
-/** Runs one exchange with the server, and ends it at the time limit of the operation or by the signal of the caller. */
-async function answerInTime<Answer>(
-  id: string,
-  method: string,
-  given: AbortSignal | undefined,
-  exchange: (signal: AbortSignal) => Promise<Answer>,
-): Promise<Answer> {
-  const milliseconds = SPECIAL_PATIENCE[id] ?? PATIENCE
-  const limit = new AbortController()
-  const timer = setTimeout(() => limit.abort(), milliseconds)
-  try {
-    return await exchange(given === undefined ? limit.signal : AbortSignal.any([given, limit.signal]))
-  } catch (error) {
-    if (given?.aborted) throw given.reason
-    if (!limit.signal.aborted) throw error
-    const doubt = method === 'GET' ? '' : ' The change may have been made.'
-    throw new Unreachable(`The server did not answer within ${milliseconds / 1_000} seconds.${doubt}`)
-  } finally {
-    clearTimeout(timer)
-  }
 }

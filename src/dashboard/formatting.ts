@@ -62,11 +62,6 @@ export function formatNumber(count: number, decimals = 0): string {
   return count.toLocaleString('en', { minimumFractionDigits: decimals })
 }
 
-/** Rounds to one decimal. A screen does not show more of a pixel. */
-export function roundToTenth(value: number): number {
-  return Math.round(value * 10) / 10
-}
-
 /** Formats a number in a short form: `1.2M`. */
 export function formatCompact(count: number): string {
   return COMPACT.format(count)

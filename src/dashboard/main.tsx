@@ -1,26 +1,22 @@
-import { effect } from '@preact/signals'
 import { render } from 'preact'
-import { Header } from './account/header.tsx'
-import { summary } from './account-data.ts'
-import { chosenAccount, DEFAULT_ACCOUNT, followPlace, go, OFFERED_TABS, openTab, readAddress } from './address.ts'
-import { Dialogs } from './controls/dialog.tsx'
-import { ErrorText, showFailure, showNote, Toasts } from './controls/notices.tsx'
-import { connection, followExchanges, trouble } from './exchanges.ts'
+import { poll, refreshShown } from './data.ts'
+import { isOffered } from './facts.ts'
+import { Header } from './header.tsx'
+import { connection, followRequests, trouble } from './live.ts'
+import { Places } from './place.tsx'
 import { Refused } from './refusals.ts'
-import { followScope, requestList } from './requests/list.ts'
-import { followChoice, poll, refreshShown } from './resource.ts'
 import { StoryBar } from './scenes/bar.tsx'
-import { followScene } from './scenes/highlight.ts'
-import { telling } from './scenes/story.ts'
-import { followStory } from './scenes/story-place.ts'
+import { followStory } from './scenes/story.ts'
 import { UnfinishedStory } from './scenes/unfinished.tsx'
-import { followTitle, OpenPanel } from './tabs.tsx'
+import { Dialogs } from './ui/dialog.tsx'
+import { ErrorText, showFailure, Toasts } from './ui/notices.tsx'
+import { followTitle, OpenView } from './views.tsx'
 
 // The page is a normal client of the control plane. Any client can send any text to the service, so the page shows such
 // text only as text nodes, never as markup.
 
-/** What other clients of the control plane change appears within ten seconds. */
-const MILLISECONDS_BETWEEN_POLLS = 9_000
+/** What other clients of the control plane change appears within this time. */
+const MILLISECONDS_BETWEEN_POLLS = 20_000
 
 // The browser paints the name of the page from the document only if scripts do not block it.
 if (document.hidden) startPage()
@@ -29,20 +25,16 @@ else requestAnimationFrame(() => setTimeout(startPage))
 function startPage(): void {
   const place = document.getElementById('page')
   if (place === null) throw new Error('The page has no place for its content.')
-  readAddress()
-  followPlace()
-  followTitle()
-  followChoice(() => {
-    showNote(`There is no account ${chosenAccount.peek()}, so this is the account ${DEFAULT_ACCOUNT}.`)
-    go({ account: DEFAULT_ACCOUNT }, 'replace')
-  })
-  openFirstTab()
   place.replaceChildren()
-  render(<Page />, place)
-  followScope()
-  followExchanges(requestList).catch(showFailure)
-  followScene()
-  followStory().catch(showFailure)
+  render(
+    <Places>
+      <Page />
+    </Places>,
+    place,
+  )
+  followTitle()
+  followRequests().catch(showFailure)
+  if (isOffered('listScenes')) followStory()
   setInterval(whenVisible(poll), MILLISECONDS_BETWEEN_POLLS)
   // Data may have become old while the page was hidden.
   document.addEventListener('visibilitychange', whenVisible(refreshShown))
@@ -55,28 +47,19 @@ function whenVisible(load: () => Promise<void>): () => void {
   }
 }
 
-/** Opens the overview for an account with domains, and the requests for any other account. */
-function openFirstTab(): void {
-  effect(() => {
-    const account = summary.data.value?.account
-    if (account !== undefined && openTab.peek() === undefined)
-      go({ tab: account.domains > 0 ? OFFERED_TABS[0] : 'requests' }, 'replace')
-  })
-}
-
-export function Page() {
+function Page() {
   return (
     <>
-      <button type="button" class="skip" onClick={() => document.getElementById('panel')?.focus()}>
-        Skip to the panel
+      <button type="button" class="skip" onClick={() => document.querySelector('main')?.focus()}>
+        Skip to the view
       </button>
       <Header />
       <Trouble />
-      <UnfinishedStory />
-      <main>
-        <OpenPanel />
+      {isOffered('listSnapshots') && <UnfinishedStory />}
+      <main tabIndex={-1}>
+        <OpenView />
       </main>
-      {telling.value !== undefined && <StoryBar />}
+      <StoryBar />
       <Dialogs />
       <Toasts />
     </>

@@ -1,9 +1,6 @@
 // The types of what the control plane takes and answers, in the words of the page. The server defines them.
-import type { Operations } from '../admin/handlers.ts'
-import type { OverviewReport } from '../admin/reports.ts'
+import type { BodyOf, CallId, DataOf, OverviewReport, Schemas } from '../contract/control-plane.ts'
 
-export type { KindFacts, PageFacts } from '../admin/dashboard.ts'
-export type { PageView } from '../admin/paths.ts'
 export type {
   AccountReport as Account,
   DomainEvent,
@@ -18,11 +15,8 @@ export type {
   SnapshotReport as Snapshot,
   StoryReport as Story,
   VerdictReport as Verdict,
-} from '../admin/reports.ts'
+} from '../contract/control-plane.ts'
 export type { CoverageReport as Coverage, Gap } from '../coverage/report.ts'
-export type { DmarcRecord } from '../domain/dmarc.ts'
-export type { FaultRule } from '../domain/faults.ts'
-export type { Scene, SceneCall } from '../domain/fixture.ts'
 export type { ChangeReport as Change } from '../explain/changes.ts'
 export type { ExplanationReport as Explanation } from '../explain/explanation.ts'
 export type {
@@ -34,7 +28,24 @@ export type {
 /** A policy, or `missing` for a domain to which no record applies. */
 export type PolicyOrMissing = keyof OverviewReport['policies']
 
-/** The operationId of an operation of the control plane that answers with data. */
-export type CallId = keyof Operations
-export type DataOf<Id extends CallId> = Operations[Id]['data']
-export type BodyOf<Id extends CallId> = Operations[Id]['body']
+export type { BodyOf, CallId, DataOf }
+
+/** What the server says of itself: what there is to choose from, and how the control plane is called. */
+export type About = Schemas['About']
+export type KindFacts = About['faults']['kinds'][number]
+export type DmarcRecord = Schemas['DmarcRecord']
+export type FaultRule = Schemas['FaultRule']
+export type Scene = Schemas['Story']['scenes'][number]
+export type SceneCall = NonNullable<Scene['calls']>[number]
+
+/** A view of the page with a tab. */
+export type PageView =
+  | 'overview'
+  | 'domains'
+  | 'groups'
+  | 'requests'
+  | 'time'
+  | 'scenes'
+  | 'faults'
+  | 'account'
+  | 'coverage'

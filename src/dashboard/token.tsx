@@ -1,5 +1,5 @@
-import { openDialog } from './controls/dialog.tsx'
-import { textOf } from './controls/form.tsx'
+import { openDialog } from './ui/dialog.tsx'
+import { textOf } from './ui/form.tsx'
 
 let asking: Promise<void> | undefined
 /** The token if the browser does not let the page store it. It is lost when the page is reloaded. */

@@ -1,6 +1,7 @@
 import { answerUnder } from '../behaviour/counterfactual.ts'
 import { changesAccount, type ServiceContract } from '../behaviour/operation.ts'
 import { operationOf } from '../contract/api.ts'
+import type { Schemas } from '../contract/control-plane.ts'
 import type { AccountState, DomainGroup, MonitoredDomain } from '../domain/account.ts'
 import type { FixtureDomain } from '../domain/fixture.ts'
 import { diffMaps, type KeyChange } from '../domain/map-changes.ts'
@@ -8,20 +9,10 @@ import { type Entry, isBodyUnknown, PAST } from '../journal/entry.ts'
 import { type Redact, redactWithin } from '../journal/redaction/redaction.ts'
 import { askedAgain } from './decisive-settings.ts'
 
-/** A part of the account that a request has changed. The control plane's document describes every field. */
-export interface ChangeReport {
-  what: 'domain' | 'group'
-  name: string
-  before: object | null
-  after: object | null
-  members: { added: string[]; added_count: number; removed: string[]; removed_count: number } | null
-}
+/** A part of the account that a request has changed. */
+export type ChangeReport = Schemas['Change']
 
-export interface ChangesReport {
-  changes: ChangeReport[] | null
-  changes_count: number | null
-  changes_note: string | null
-}
+export type ChangesReport = Pick<Schemas['Explanation'], 'changes' | 'changes_count' | 'changes_note'>
 
 /** The changes of a request to its account. */
 export interface StateChanges {
@@ -113,7 +104,7 @@ function describeDomain(
   writeDomain: (domain: MonitoredDomain) => FixtureDomain,
 ): ChangeReport {
   const { name = '', spelling = name } = after ?? before ?? {}
-  const write = (domain: MonitoredDomain | undefined) => (domain === undefined ? null : writeDomain(domain))
+  const write = (domain: MonitoredDomain | undefined) => (domain === undefined ? null : { ...writeDomain(domain) })
   return { what: 'domain', name: spelling, before: write(before), after: write(after), members: null }
 }
 

@@ -1,53 +1,23 @@
 import type { ServiceContract } from '../behaviour/operation.ts'
-import type { OperationId } from '../behaviour/operations/operations.ts'
 import type { PlannedRequest } from '../behaviour/planned-request.ts'
-import type { Open } from '../contract/names.ts'
+import type { Schemas } from '../contract/control-plane.ts'
 import { bodyText, type ServerUrls, writeCurl } from '../coverage/curl.ts'
 import type { AccountState, MonitoredDomain } from '../domain/account.ts'
-import type { ErrorCode } from '../domain/errors.ts'
 import type { Fixture, FixtureDomain } from '../domain/fixture.ts'
-import { describeEntry, type ProblemReport, type RequestReport } from '../journal/description.ts'
+import { describeEntry } from '../journal/description.ts'
 import { bytesOf, type Entry, isUnread } from '../journal/entry.ts'
 import { type Redact, withoutBrackets } from '../journal/redaction/redaction.ts'
-import { type ChangesReport, describeChanges, type FoundChanges } from './changes.ts'
+import { describeChanges, type FoundChanges } from './changes.ts'
 import { correctRequest, type RefusedRequest } from './correction.ts'
 import { foreignHostOf } from './foreign-host.ts'
 import { assumptionsBehind, rulesBehind } from './grounds.ts'
-import { findJsonPosition, type JsonPosition } from './json-position.ts'
+import { findJsonPosition } from './json-position.ts'
 import { pageAddress } from './page-address.ts'
-import { type ReproductionReport, reproduce } from './reproduction.ts'
+import { reproduce } from './reproduction.ts'
 import { isOfBrowser, summarise } from './summary.ts'
 
-/** All causes of one response. The control plane's document describes every field. */
-export interface ExplanationReport extends ChangesReport, ReproductionReport {
-  request_id: string
-  account: string | null
-  operation: Open<OperationId> | null
-  status: number | null
-  code: Open<ErrorCode> | null
-  summary: string
-  documented: boolean
-  assumptions: { id: string; spec: string }[]
-  rules: { id: string; says: string }[]
-  problems: ProblemReport[]
-  /** The place at which the body is no JSON. */
-  position: JsonPosition | null
-  quota: RequestReport['quota']
-  clock: string
-  fault: RequestReport['fault']
-  failure: string | null
-  correction: {
-    changes: string[]
-    before: string[]
-    curl: string
-    /** The corrected request in the form of the received one. */
-    request: { method: string; path: string; body: string | null }
-    requests: object[]
-  } | null
-  /** The address of the request in the dashboard. */
-  page: string | null
-  exchange: RequestReport
-}
+/** All causes of one response. */
+export type ExplanationReport = Schemas['Explanation']
 
 /** The account as a request found it, and its changes by the request. */
 export interface KnownPast {

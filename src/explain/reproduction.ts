@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 import type { ServiceContract } from '../behaviour/operation.ts'
 import { operationOf } from '../contract/api.ts'
+import type { Schemas } from '../contract/control-plane.ts'
 import { composeCurl, type ServerUrls } from '../coverage/curl.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { Fixture } from '../domain/fixture.ts'
@@ -13,11 +14,8 @@ import { type Entry, fieldOf, textOf } from '../journal/entry.ts'
 import { HIDDEN } from '../journal/redaction/key-shapes.ts'
 import { type Redact, redactWithin, withoutBrackets } from '../journal/redaction/redaction.ts'
 
-/** Code that sends a request again and expects the same outcome. The control plane's document describes every field. */
-export interface ReproductionReport {
-  reproduction: { curl: string; vitest: string } | null
-  reproduction_note: string | null
-}
+/** Code that sends a request again and expects the same outcome. */
+type ReproductionReport = Pick<Schemas['Explanation'], 'reproduction' | 'reproduction_note'>
 
 export interface ReproductionSource {
   /** The account before the request; absent if it is not kept. */

@@ -1,5 +1,6 @@
-import { type Api, codesOf, type Operation, operationOf } from '../contract/api.ts'
+import { codesOf, type Operation, operationOf } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
+import { type ControlLimits, loadControlApi, readLimits } from '../contract/control-api.ts'
 import type { Problem } from '../domain/errors.ts'
 import type { FaultMatch, FaultRule, InjectedResponse } from '../domain/faults.ts'
 import { parseDuration } from '../domain/iso-8601.ts'
@@ -8,29 +9,21 @@ import { writeJson } from '../ground/json.ts'
 import { isDeeperThan } from '../ground/nesting.ts'
 import { kindOf } from './kinds.ts'
 
-/** How the control plane limits the rules of an account. */
-export interface RuleLimits {
-  faultsPerAccount: number
-  /** In bytes. */
-  answerLimit: number
-  nestingLimit: number
-}
-
 /** A check of rules that come from a file, like those that come over HTTP. */
 export interface RuleCheck {
-  limits: RuleLimits
+  limits: ControlLimits
   /** Why the rule is refused: a JSON pointer, which begins with `place`, and a sentence. */
   findProblem(rule: FaultRule, place: string): { pointer: string; message: string } | undefined
 }
 
-/** `api` is that of the control plane, which has the schema of a rule and the sentences of refusals. */
-export function createRuleCheck(contract: Contract, api: Api, limits: RuleLimits): RuleCheck {
-  const operation = operationOf(api, 'addFault')
-  if (operation === undefined) throw new Error('The control plane has no operation addFault.')
+/** The document of the control plane has the schema of a rule, the limits, and the sentences of refusals. */
+export async function loadRuleCheck(contract: Contract): Promise<RuleCheck> {
+  const api = await loadControlApi()
+  const limits = readLimits(api)
 
   function firstProblem(rule: FaultRule): Problem<string> | undefined {
     if (isDeeperThan(limits.nestingLimit, rule)) return invalid('', undefined, 'too-deep')
-    const [misshapen] = operation?.checkBody(rule) ?? []
+    const [misshapen] = operationOf(api, 'addFault')?.checkBody(rule) ?? []
     return misshapen ?? findRuleProblem(rule, contract, limits)
   }
 
@@ -54,7 +47,7 @@ type RuleProblem = Problem<'invalid_value'>
 export function findRuleProblem(
   rule: FaultRule,
   contract: Contract,
-  { answerLimit }: Pick<RuleLimits, 'answerLimit'>,
+  { answerLimit }: Pick<ControlLimits, 'answerLimit'>,
 ): RuleProblem | undefined {
   const { match = {}, respond, expires_after: life } = rule
   const unknown = checkNames(match, contract)

@@ -3,7 +3,7 @@ import type { Episode, EpisodeKind } from './episodes.ts'
 import { eventOf } from './events.ts'
 
 export const SEVERITIES = ['high', 'medium', 'low'] as const
-export type Severity = (typeof SEVERITIES)[number]
+type Severity = (typeof SEVERITIES)[number]
 
 /** Why a domain needs attention. */
 interface Finding {

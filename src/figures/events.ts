@@ -5,7 +5,7 @@ import { type Episode, type EpisodeKind, touches } from './episodes.ts'
 import { characterIn, type FigureRules, type Monitoring, sourceOf } from './figures.ts'
 
 /** What can change the figures of a domain. The weekdays and, slowly, the seasons change them as well. */
-export type EventKind = EpisodeKind | 'policy' | 'addition' | 'fixed'
+type EventKind = EpisodeKind | 'policy' | 'addition' | 'fixed'
 
 /** Why the figures of a domain change. The days are numbers of refreshes. */
 interface FigureEvent {

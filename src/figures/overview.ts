@@ -1,4 +1,4 @@
-import type { MonitoredDomain } from '../domain/account.ts'
+import type { DomainGroup, MonitoredDomain } from '../domain/account.ts'
 import { type DmarcRecord, firstRefresh, type Policy } from '../domain/dmarc.ts'
 import { judgeRecord, SEVERITIES } from './attention.ts'
 import { episodesOf } from './character.ts'
@@ -19,7 +19,7 @@ interface DayFigures {
 type Attention = { domain: string } & NonNullable<ReturnType<typeof judgeRecord>>
 
 /** The overview of some domains of an account. */
-export interface Overview {
+interface Overview {
   /** The number of domains by their policy at the newest refresh. */
   policies: Record<Policy | 'missing', number>
   /** The number of domains with a policy in test mode. */
@@ -37,14 +37,37 @@ interface DaySums {
   isReported: boolean
 }
 
+interface Period {
+  first: number
+  today: number
+}
+
+/** By the domains of an account, or by a group. Both are replaced when they change. */
+const overviews = new WeakMap<object, { basis: readonly unknown[]; overview: Overview }>()
+
+/**
+ * The overview of an account or of a group in it, at the refreshes from `first` up to `today`. The last one is kept,
+ * because a page asks for the same one every few seconds.
+ */
+export function overviewOf(account: Monitoring, period: Period, rules: FigureRules, group?: DomainGroup): Overview {
+  const { domains, seed } = account
+  const basis = [domains, rules, seed, period.first, period.today]
+  const last = overviews.get(group ?? domains)
+  if (last?.basis.every((each, index) => each === basis[index])) return last.overview
+  const counted = group === undefined ? domains.values() : group.domains.flatMap((name) => domains.get(name) ?? [])
+  const overview = summarise(account, counted, period, rules)
+  overviews.set(group ?? domains, { basis, overview })
+  return overview
+}
+
 /**
  * The figures of the domains at the refreshes from `first` up to `today`, and the findings at `today`. A share is that
  * of the messages in the records of GET /dmarc, each with its share there, so both agree.
  */
-export function summarise(
+function summarise(
   account: Monitoring,
   domains: Iterable<MonitoredDomain>,
-  { first, today }: { first: number; today: number },
+  { first, today }: Period,
   rules: FigureRules,
 ): Overview {
   const sums = Array.from(

@@ -1,8 +1,6 @@
-import type { OperationId } from '../behaviour/operations/operations.ts'
 import type { Catalogue } from '../contract/catalogue.ts'
-import type { Open } from '../contract/names.ts'
-import type { ErrorCode, Problem } from '../domain/errors.ts'
-import type { FaultRule } from '../domain/faults.ts'
+import type { Schemas } from '../contract/control-plane.ts'
+import type { Problem } from '../domain/errors.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import type { Allowance } from '../domain/quotas.ts'
 import { writeJson } from '../ground/json.ts'
@@ -14,44 +12,13 @@ import { type Entry, isUnread, type RecordedBody, textOf } from './entry.ts'
 const RECEIVED = 500
 
 /** A request or a response. A long body is cut off. */
-export interface MessageReport {
-  headers: Record<string, string>
-  body: string | null
-  body_size: number
-  truncated: boolean
-}
+export type MessageReport = Schemas['Message']
 
 /** One thing that was wrong with a request. */
-export interface ProblemReport {
-  code: Open<ErrorCode>
-  field: string | null
-  message: string
-  received: string | null
-}
+export type ProblemReport = Schemas['Problem']
 
-/** A request to the service with its response, without secrets. The control plane's document describes every field. */
-export interface RequestReport {
-  ordinal: number
-  request_id: string
-  account: string | null
-  key: string | null
-  at: string
-  method: string
-  path: string
-  query: string
-  operation: Open<OperationId> | null
-  status: number | null
-  code: Open<ErrorCode> | null
-  injected: boolean
-  fault: { source: 'rule' | 'prefer' | 'simulator'; id: string | null; effect: string | null; rule: FaultRule } | null
-  problems: ProblemReport[]
-  violates_contract: boolean
-  violations: readonly { message: string; by?: 'client' | 'service' }[]
-  quota: { limit: number; remaining: number; resets_at: string } | null
-  duration_ms: number
-  request: MessageReport
-  response: MessageReport
-}
+/** A request to the service with its response, without secrets. */
+export type RequestReport = Schemas['JournalEntry']
 
 export function describeEntry(entry: Entry, catalogue: Catalogue): RequestReport {
   return {
@@ -99,7 +66,8 @@ function describeQuota(allowance: Allowance | undefined): RequestReport['quota']
 function describeInjection(injection: Entry['injection']): RequestReport['fault'] {
   if (injection === undefined) return null
   const { source, id = null, effect = null, rule } = injection
-  return { source, id, effect, rule }
+  // The schema admits only rules of known kinds.
+  return { source, id, effect, rule: rule as Schemas['FaultRule'] }
 }
 
 function describeMessage(fields: Entry['responseHeaders'], body: RecordedBody | undefined): MessageReport {

@@ -1,4 +1,4 @@
-import type { DomainReport, MonitoredDomainReport } from '../admin/reports.ts'
+import type { DomainReport, MonitoredDomainReport } from '../contract/control-plane.ts'
 import type { RecordPin } from '../domain/dmarc.ts'
 import type { ProfileName } from '../domain/profile.ts'
 import type { AccountScope } from './account-scope.ts'

@@ -1,4 +1,4 @@
-import type { GroupReport } from '../admin/reports.ts'
+import type { GroupReport } from '../contract/control-plane.ts'
 import type { AccountScope } from './account-scope.ts'
 
 /** A group to create. */

@@ -1,4 +1,4 @@
-import type { VerificationReport } from '../admin/reports.ts'
+import type { VerificationReport } from '../contract/control-plane.ts'
 import { show } from '../ground/show.ts'
 import { clearTimeout, setTimeout } from '../ground/timers.ts'
 import type { RequestReport } from '../journal/description.ts'

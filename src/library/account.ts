@@ -10,7 +10,7 @@ import type {
   QuotaReport,
   SnapshotReport,
   StoryReport,
-} from '../admin/reports.ts'
+} from '../contract/control-plane.ts'
 import type { Bucket, Open, Plan } from '../contract/names.ts'
 import type { CoverageReport } from '../coverage/report.ts'
 import type { Ending } from '../domain/endings.ts'

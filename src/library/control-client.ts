@@ -1,18 +1,15 @@
-import type { AdminCode } from '../admin/codes.ts'
 import type { Control, ControlRequest } from '../admin/control.ts'
-import type { ControlLimits } from '../admin/document.ts'
-import type { Operations } from '../admin/handlers.ts'
 import { describeRefusal } from '../admin/refusals.ts'
 import type { Catalogue } from '../contract/catalogue.ts'
+import type { AdminCode, ControlLimits } from '../contract/control-api.ts'
+import type { CallId, DataOf } from '../contract/control-plane.ts'
 import { describeEntry, type RequestReport } from '../journal/description.ts'
 import type { Journal } from '../journal/journal.ts'
 import { StoreError } from '../store/store-error.ts'
 import { copyArgument, refuseOtherThanTexts } from './arguments.ts'
 import { ControlError } from './control-error.ts'
 
-/** The operationId of an operation of the control plane that answers with data. */
-export type CallId = keyof Operations
-export type DataOf<Id extends CallId> = Operations[Id]['data']
+export type { CallId, DataOf } from '../contract/control-plane.ts'
 
 /** Takes the requests to the service, as they are answered. */
 export interface RequestReader {

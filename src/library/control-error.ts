@@ -1,4 +1,4 @@
-import type { AdminCode } from '../admin/codes.ts'
+import type { AdminCode } from '../contract/control-api.ts'
 import type { Open } from '../contract/names.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 

@@ -1,7 +1,7 @@
 import { Agent, type IncomingMessage, request as openRequest } from 'node:http'
 import { request as openSecureRequest, Agent as SecureAgent } from 'node:https'
-import type { AdminCode } from '../admin/codes.ts'
 import type { ControlRequest } from '../admin/control.ts'
+import type { AdminCode } from '../contract/control-api.ts'
 import { isObject, type Json, readJson, valueAt } from '../ground/json.ts'
 import { shorten } from '../ground/show.ts'
 import type { RequestReport } from '../journal/description.ts'

@@ -1,4 +1,4 @@
-import type { VerdictReport } from '../admin/reports.ts'
+import type { VerdictReport } from '../contract/control-plane.ts'
 import { isObject } from '../ground/json.ts'
 import { nextTurn } from '../ground/timers.ts'
 import type { RequestReport } from '../journal/description.ts'
@@ -153,7 +153,7 @@ export class ViolationWatches {
     const { request_id, account, operation, method, path, status, code, problems } = request
     try {
       const explained = await this.#source.client.call('explainRequest', { parameters: { 'request-id': request_id } })
-      const { describeExample } = await import('../admin/verdict.ts')
+      const { describeExample } = await import('../journal/verdict-report.ts')
       return describeExample(explained)
     } catch (error) {
       if (!(error instanceof ControlError)) throw error

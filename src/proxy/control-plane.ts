@@ -2,9 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { LocalExchangeLog } from '../accounts/exchange-log.ts'
 import { loadFixture } from '../accounts/fixture.ts'
 import { DEFAULT_ACCOUNT, Worlds } from '../accounts/worlds.ts'
-import { createAdmin } from '../admin/admin.ts'
 import { createControlLoader } from '../admin/control-loader.ts'
 import type { ObservedService } from '../admin/handler.ts'
+import { createAdmin } from '../admin/router.ts'
 import { OPERATIONS } from '../behaviour/operations/operations.ts'
 import { bindBehaviours } from '../behaviour/service-contract.ts'
 import { operationOf } from '../contract/api.ts'
@@ -29,7 +29,7 @@ import type { Sighting, WitnessOptions } from './witness.ts'
 
 /** The operations of the control plane that work if only requests are known. */
 const OFFERED: ReadonlySet<string> = new Set([
-  ...['listAccounts', 'getAccount', 'listAllRequests', 'listRequests', 'clearRequests', 'verifyRequests'],
+  ...['getAbout', 'listAccounts', 'getAccount', 'listAllRequests', 'listRequests', 'clearRequests', 'verifyRequests'],
   ...['getOverallCoverage', 'getCoverage', 'getVerdict', 'clearVerdict', 'explainRequest', 'listFaultSets'],
   ...['streamAllEvents', 'streamEvents'],
 ])

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Express, NextFunction, Request } from 'express'
-import { createAdmin } from '../admin/admin.ts'
 import { ADMIN_PATH } from '../admin/paths.ts'
+import { createAdmin } from '../admin/router.ts'
 import { ServerArrival } from '../exchanges/server-arrival.ts'
 import type { Arrival } from '../ground/arrival.ts'
 import { loadModule } from '../ground/package-files.ts'

@@ -1,4 +1,4 @@
-import { FIXTURE_NAMES, findKeptFixtureViolation } from '../accounts/fixture.ts'
+import { FIXTURE_NAMES, findFixtureViolation } from '../accounts/fixture.ts'
 import { validateAccount } from '../accounts/validation.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { AccountOrigin } from '../domain/account.ts'
@@ -45,7 +45,7 @@ export function createKeptCheck(
 
   async function findRuleProblem(faults: readonly { rule: FaultRule }[], place: string): Promise<string | undefined> {
     if (faults.length === 0) return undefined
-    ruleCheck ??= import('../admin/document.ts').then(({ loadRuleCheck }) => loadRuleCheck(contract))
+    ruleCheck ??= import('../faults/rule-check.ts').then(({ loadRuleCheck }) => loadRuleCheck(contract))
     const { findProblem } = await ruleCheck
     for (const [index, { rule }] of faults.entries()) {
       const problem = findProblem(rule, `${place}/${index}/rule`)
@@ -67,6 +67,6 @@ function validateOrigin({ fixture, ...instants }: AccountOrigin): string | undef
 async function findFixtureProblem(fixture: AccountOrigin['fixture'], place: string): Promise<string | undefined> {
   if (typeof fixture === 'string') return undefined
   if (isDeeperThan(FIXTURE_DEPTH, fixture)) return `${place} is nested too deeply`
-  const violation = await findKeptFixtureViolation(fixture)
+  const violation = await findFixtureViolation(fixture)
   return violation && `${place}${violation.pointer} ${violation.reason}`
 }

@@ -29,8 +29,6 @@ export interface OpenedStore {
   readonly readiness: Readiness
   /** Gives the ids of requests without an account. */
   readonly nextId: AnonymousIds
-  /** Calls the listener when memory is scarce, with the ids of the sandboxes that are deleted for that reason. */
-  listenScarce(listener: (evicted: readonly string[]) => void): void
   openExchanges(parts: ExchangeParts): Promise<ExchangeLog<ExplanationReport | undefined>>
   /** From now on, calls `restore` when the store has become empty, to provide the data of a start again. */
   watch(restore: () => Promise<unknown>): void

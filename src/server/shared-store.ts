@@ -110,7 +110,6 @@ async function compose(
     clock: () => connection.clock.now(),
     readiness: membership,
     nextId: ids.nextId,
-    listenScarce: () => {},
     async openExchanges(parts) {
       exchanges = new SharedExchangeLog({ connection, prefix, store, log, ...parts })
       await exchanges.start()

@@ -170,15 +170,13 @@ async function prepare(
 
 /** The largest share of the heap for the journal. */
 const JOURNAL_SHARE = 0.15
-/** How many requests of each account keep what they found, if memory is scarce. */
-const KEPT_PASTS = 50
 
 /** The data of the accounts: their states and their history. */
 async function openAccounts(
   options: CompleteOptions,
   internal: InternalOptions,
   { contract, fixture, faultSets, secrets, log }: Preparation,
-  { store, clock, openExchanges, listenScarce }: OpenedStore,
+  { store, clock, openExchanges }: OpenedStore,
   urls: StandIn['urls'],
 ) {
   const { seed, now, frozen, plan, maxAccounts, sandboxKeys } = options
@@ -195,10 +193,6 @@ async function openAccounts(
   const worlds = new Worlds({
     ...{ contract, store, clock, exchanges, maxAccounts, sandboxKeys, randomKeys, log },
     defaults: { fixture, seed, now, frozen, plan, faults },
-  })
-  listenScarce((evicted) => {
-    journal.dropPasts(KEPT_PASTS)
-    for (const id of evicted) void exchanges.end(id)
   })
   return { journal, exchanges, worlds }
 }
@@ -223,7 +217,7 @@ async function provideAccounts(
 
 async function readFaultSets(sources: readonly string[], contract: Contract): Promise<FaultSet[]> {
   if (sources.length === 0) return []
-  const { loadRuleCheck } = await import('../admin/document.ts')
+  const { loadRuleCheck } = await import('../faults/rule-check.ts')
   const check = await loadRuleCheck(contract)
   return (await Promise.all(sources.map((source) => loadFaultSets(source, check)))).flat()
 }

@@ -59,10 +59,13 @@ async function openFolder(
   return ofOneServer(readiness, store, options, contract)
 }
 
+/** How many requests of each account keep what they found, if memory is scarce. */
+const KEPT_PASTS = 50
+
 /** A store that no other server uses. */
 function ofOneServer(
   readiness: Readiness,
-  store: Store & Partial<Pick<Accounts, 'listenScarce'>>,
+  store: Store & Partial<Pick<Accounts, 'listen'>>,
   { clock, seed = DEFAULT_SEED }: CompleteOptions,
   { requestIds }: Contract,
 ): OpenedStore {
@@ -71,8 +74,14 @@ function ofOneServer(
     clock,
     readiness,
     nextId: countAnonymousIds(seed, requestIds),
-    listenScarce: (listener) => store.listenScarce?.(listener),
-    openExchanges: async (parts) => new LocalExchangeLog(parts),
+    async openExchanges(parts) {
+      const exchanges = new LocalExchangeLog(parts)
+      store.listen?.({
+        ended: (accountId) => exchanges.end(accountId),
+        scarce: () => parts.journal.dropPasts(KEPT_PASTS),
+      })
+      return exchanges
+    },
     watch: () => {},
     close: () => store.close(),
   }

@@ -207,10 +207,10 @@ function isInjected({ injection, effect, reply }: Exchange): boolean {
 }
 
 /** The part of the injection that the journal keeps. */
-function injectionIn({ injection, effect }: Exchange, { within, redact }: RequestRedaction): NewEntry['injection'] {
+function injectionIn({ injection, effect }: Exchange, hidden: RequestRedaction): NewEntry['injection'] {
   if (injection === undefined) return undefined
   const { source, id, rule } = injection
-  return { source, id, rule: within(rule), effect: effect && redact(effect) }
+  return { source, id, rule: hidden.within(rule), effect: effect && hidden.redact(effect) }
 }
 
 /** A body that was never read, for example because of its size, which is known if it was declared. */

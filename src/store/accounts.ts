@@ -30,6 +30,14 @@ export interface AccountsOptions {
   warn?: ((message: string) => void) | undefined
 }
 
+/** Is told what happens to the accounts of a store. */
+export interface AccountsListener {
+  /** An account was deleted for good. No other account has its id yet. */
+  ended(accountId: string): void
+  /** Memory is scarce. */
+  scarce(): void
+}
+
 /**
  * The store of one process. All accounts are in memory, and each is stored through a database of its own. Reads and
  * refusals see the latest accepted state, which may not be written yet. An accepted change is answered after its write.
@@ -63,17 +71,16 @@ export class Accounts implements Store {
   #uses = 0
   #newIds = 0
   #closing: Promise<void> | undefined
-  #onScarce: (evicted: readonly string[]) => void = () => {}
+  #listener: AccountsListener = { ended() {}, scarce() {} }
 
   constructor(driver: AccountsDriver, { clock = systemClock, probe, warn }: AccountsOptions = {}) {
     this.#driver = driver
     this.#clock = clock
-    this.#guard = new HeapGuard({ probe, warn, relieve: () => this.#onScarce(this.#evictHalf()) })
+    this.#guard = new HeapGuard({ probe, warn, relieve: () => this.#relieve() })
   }
 
-  /** Calls the listener when memory is scarce, with the ids of the sandboxes that are deleted for that reason. */
-  listenScarce(listener: (evicted: readonly string[]) => void): void {
-    this.#onScarce = listener
+  listen(listener: AccountsListener): void {
+    this.#listener = listener
   }
 
   /** Adds accounts that are stored already, with their places. */
@@ -242,14 +249,14 @@ export class Accounts implements Store {
 
   /**
    * Deletes the half of the sandboxes that is evicted first, because memory is scarce. The last one stays: its client may
-   * be using it. Returns their ids.
+   * be using it.
    */
-  #evictHalf(): string[] {
+  #relieve(): void {
+    this.#listener.scarce()
     const sandboxes = this.#sandboxes().sort(byUse)
     const victims = sandboxes.slice(0, Math.floor(sandboxes.length / 2))
     // An account whose file cannot be deleted stays.
     for (const victim of victims) this.#remove(victim).catch(() => {})
-    return victims.map(({ account }) => account.state.id)
   }
 
   #sandboxes(): KeptAccount[] {
@@ -288,6 +295,7 @@ export class Accounts implements Store {
       throw error
     }
     for (const hash of kept.keyHashes) this.#holders.delete(hash)
+    this.#listener.ended(id)
   }
 
   /** @throws StoreError `taken` for a key that belongs to another account. */

@@ -147,7 +147,10 @@ export class KeptAccount {
   }
 
   #restore(): void {
-    const counters = this.#runningUndo ?? this.#nextUndo ?? this.account.counters
+    const present = this.account.counters
+    const undone = this.#runningUndo ?? this.#nextUndo ?? present
+    // Requests were counted since then, and their ids must not be given again.
+    const counters = { ...undone, requests: Math.max(undone.requests, present.requests) }
     if (this.stored !== undefined) {
       this.account = { ...this.account, state: this.stored, counters, version: this.#storedVersion }
     }

@@ -1,6 +1,6 @@
-import type { VerdictReport } from '../admin/reports.ts'
 import { pointerOf } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
+import type { VerdictReport } from '../contract/control-plane.ts'
 import type { CoverageReport } from '../coverage/report.ts'
 import { nameSome, plural } from '../ground/plural.ts'
 import {

@@ -1,5 +1,3 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Fixture } from '../../src/domain/fixture.ts'
 import { LIMITS } from '../../src/domain/limits.ts'
@@ -8,7 +6,6 @@ import { startService, type TestService } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { fixtureWith } from './fixture-files.ts'
 
-const NAME = 'a.example'
 const FIRST = '1970-01-01T00:00:00Z'
 const LAST = '9999-12-31T23:59:59.999Z'
 const LONG_AGO = 'P999999999999999W'
@@ -118,39 +115,4 @@ it('every value beyond a limit is refused with its place', async () => {
     expect([pointer, status, error]).toMatchObject([pointer, 400, { code: 'invalid_fixture', message }])
   }
   expect((await asker(service)('GET', '')).data.count).toBe(1)
-})
-
-it('a folder of an earlier version starts with values that are refused now, and everything answers', {}, async () => {
-  const data = temporaryFolder()
-  const path = join(data, 'account-default.json')
-  const domains = [NAME, 'b.example'].map((name) => ({ name, record: { count: 1 } }))
-  const first = await startService({ data, store: undefined, fixture: { domains } })
-  await first.stop()
-  const file = JSON.parse(readFileSync(path, 'utf8'))
-  const { account } = file
-  for (const each of [...account.domains, ...account.origin.fixture.domains]) {
-    each[each.pin === undefined ? 'record' : 'pin'].count = 1e308
-  }
-  account.domains[0].addedAt = -8.64e21
-  account.domains[0].since = -1e14
-  account.groupsCreated = Number.MAX_SAFE_INTEGER
-  account.origin.fixture.groups_created = Number.MAX_SAFE_INTEGER
-  account.origin.fixture.domains[0].added_at = 'P99999999999999D'
-  account.origin.fixture.domains[0].former_records = [{ record: { count: 1 }, until: 'P1D' }]
-  account.origin.fixture.former_domains = [{ name: 'old.example', profile: 'parked' }]
-  writeFileSync(path, JSON.stringify(file))
-  for (let start = 0; start < 3; start++) {
-    const service = await startService({ data, store: undefined })
-    for (const part of ['', '/state', '/overview', '/domains', '/dmarc?from=2026-01-01&to=2026-01-15']) {
-      expect([part, (await asker(service)('GET', `/default${part}`)).status]).toEqual([part, 200])
-    }
-    const counts = (await service.get('/dmarc')).body.data.map(({ count }: { count: number }) => count)
-    expect(counts).toEqual([1e308, 1e308])
-    for (let group = 0; group < 5; group++) {
-      const created = await service.send('POST', '/domaingroups', { name: `${start} ${group}`, domains: [] })
-      expect(created.status).toBe(200)
-    }
-    if (start === 1) expect((await asker(service)('POST', '/default/reset')).status).toBe(200)
-    await service.stop()
-  }
 })

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import type { QuotaReport } from '../../src/admin/reports.ts'
+import type { QuotaReport } from '../../src/contract/control-plane.ts'
 import { type ControlPlane, openControlPlane, startControlPlane } from '../support/control-plane.ts'
 
 const PATH = '/accounts/default'

@@ -2,8 +2,7 @@ import { cpSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import SwaggerParser from '@apidevtools/swagger-parser'
 import { describe, expect, it } from 'vitest'
-import { ADMIN_CODES, type AdminCode } from '../../src/admin/codes.ts'
-import { readLimits } from '../../src/admin/document.ts'
+import { ADMIN_CODES, type AdminCode, readLimits } from '../../src/contract/control-api.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
 import { StoreError } from '../../src/store/store-error.ts'
 import { type ControlPlane, controlApi, startControlPlane } from '../support/control-plane.ts'
@@ -25,9 +24,17 @@ type Call = [operation: string, parameters?: Record<string, string>, body?: obje
 
 /** Each operation of the document once, in an order in which each finds what it needs. */
 const CALLS: readonly Call[] = [
-  ...(['getDashboard', 'getHealth', 'getReadiness', 'getDocument', 'listFaultSets', 'listAllRequests'] as const).map(
-    (operation): Call => [operation],
-  ),
+  ...(
+    [
+      'getDashboard',
+      'getAbout',
+      'getHealth',
+      'getReadiness',
+      'getDocument',
+      'listFaultSets',
+      'listAllRequests',
+    ] as const
+  ).map((operation): Call => [operation]),
   ['createAccount', {}, { id: 'shop', fixture: 'empty', now: NOW, frozen: true, api_key: KEY }],
   ['createAccount', {}, { id: 'other' }],
   ['listAccounts'],

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import type { MonitoredDomainReport } from '../../src/admin/reports.ts'
+import type { MonitoredDomainReport } from '../../src/contract/control-plane.ts'
 import { type ControlPlane, openControlPlane, startControlPlane } from '../support/control-plane.ts'
 import { writeOverlay } from '../support/overlay-file.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'

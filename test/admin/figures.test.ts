@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { DailyRecords } from '../../src/admin/reports.ts'
+import type { DailyRecords } from '../../src/contract/control-plane.ts'
 import { askControl } from '../support/control-plane.ts'
 import { drawnDomains } from '../support/drawn-domains.ts'
 import { startService, type TestService } from '../support/service.ts'

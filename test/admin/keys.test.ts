@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readLimits } from '../../src/admin/document.ts'
+import { readLimits } from '../../src/contract/control-api.ts'
 import { controlApi, startControlPlane } from '../support/control-plane.ts'
 
 const PATH = '/accounts/default/keys'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { DailyRecords, OverviewReport } from '../../src/admin/reports.ts'
+import type { DailyRecords, OverviewReport } from '../../src/contract/control-plane.ts'
 import type { DmarcRecord } from '../../src/domain/dmarc.ts'
 import type { FixtureDomain } from '../../src/domain/fixture.ts'
 import { askControl } from '../support/control-plane.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readLimits } from '../../src/admin/document.ts'
+import { readLimits } from '../../src/contract/control-api.ts'
 import { addFault, askControl, controlApi, readPages } from '../support/control-plane.ts'
 import { startService, type TestService } from '../support/service.ts'
 

@@ -1,6 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { urlsFor } from '../../src/admin/address.ts'
-import { PAGE_VIEWS } from '../../src/admin/paths.ts'
 import type { ServerOptions } from '../../src/server/options.ts'
 import { openControlPlane, startControlPlane } from '../support/control-plane.ts'
 import { sendRequest } from '../support/request.ts'
@@ -73,9 +72,18 @@ describe('the address of a view of the dashboard', () => {
     const { text } = await open('/')
     expect(text).toContain('<!doctype html>')
     const [known, unknown] = ['/page/default', '/page/nobody/requests/0f0f0f0f?search=a&unknown=1']
-    for (const path of ['', '/?', known, `${known}/`, ...PAGE_VIEWS.map((view) => `${known}/${view}`), unknown]) {
+    for (const path of ['', '/?', known, `${known}/`, `${known}/overview`, unknown]) {
       expect([path, await open(path)]).toEqual([path, { status: 200, type: 'text/html; charset=utf-8', text }])
     }
+  })
+
+  it.each([
+    ['/accounts/acme/requests/0f0f?whose=none', '/page/acme/requests/0f0f?whose=none'],
+    ['/accounts/acme/domains/shop.example', '/page/acme/domains/shop.example'],
+    ['/accounts/acme/time', '/page/acme/time'],
+  ])('was another one before, which leads there: %s', async (path, place) => {
+    const answer = await sendRequest('GET', shared.adminUrl + path, undefined, BROWSER)
+    expect([answer.status, answer.headers['location']]).toEqual([302, `/__admin${place}`])
   })
 
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { VerdictReport } from '../../src/admin/reports.ts'
+import type { VerdictReport } from '../../src/contract/control-plane.ts'
 import type { ServerOptions } from '../../src/server/options.ts'
 import { withKey } from '../support/account.ts'
 import { askControl, type Served } from '../support/control-plane.ts'

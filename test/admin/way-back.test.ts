@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readLimits } from '../../src/admin/document.ts'
-import { type ControlPlane, controlApi, startControlPlane } from '../support/control-plane.ts'
+import { type ControlPlane, startControlPlane } from '../support/control-plane.ts'
 
 // What a restored snapshot and a rewind bring back is in reset.test.ts.
 const PATH = '/accounts/default'
@@ -41,14 +40,6 @@ describe('a snapshot', () => {
     await post(`${SNAPSHOTS}/used-up/restore`)
     expect((await ask(key, 'GET', '/domains')).status).toBe(200)
     expect((await get(`${PATH}/faults`)).data.faults).toMatchObject([{ hits: 1 }])
-  })
-
-  it('is one of so many, and one that replaces another is none more', async () => {
-    const { post } = await startControlPlane()
-    const { snapshotsPerAccount: limit } = readLimits(controlApi)
-    for (let number = 1; number <= limit; number++) await post(SNAPSHOTS, { name: `s${number}` })
-    expect(await post(SNAPSHOTS, { name: 'more' })).toMatchObject({ status: 409, error: { code: 'too_many' } })
-    expect((await post(SNAPSHOTS, { name: 's1', replace: true })).status).toBe(201)
   })
 })
 

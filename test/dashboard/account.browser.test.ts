@@ -4,12 +4,12 @@ import { newCleanPage, newPage } from '../support/browser.ts'
 import { askControl } from '../support/control-plane.ts'
 import { API_KEY, startService } from '../support/service.ts'
 import { adminUrl, ask, change, openDashboard, placeOf, shareService, untilLive, WIDE } from './dashboard-page.ts'
-import { answer, lookAgain, press, see, viewOf, warns } from './user.ts'
+import { answer, dialogOf, linkTo, lookAgain, press, see, viewOf, warns } from './user.ts'
 
 const { service, visit } = shareService()
 
 const picker = (page: Page) => page.getByRole('combobox', { name: 'Account', exact: true })
-const dialog = (page: Page) => page.getByRole('dialog').last()
+const dialog = dialogOf
 /** The secret that a dialog shows once. */
 const secretIn = async (page: Page) => /'([^']+)'/.exec(await dialog(page).innerText())?.[1] ?? ''
 
@@ -86,14 +86,14 @@ it('creates an account, shows only that account, resets it, deletes it, and offe
   await see(dialog(page), 'The account other')
   const authorization = `Bearer ${await secretIn(page)}`
   await page.keyboard.press('Escape')
-  await page.getByRole('tab', { name: 'Domains 25' }).waitFor()
+  await linkTo(page, 'Domains 25').waitFor()
   expect(placeOf(page)).toBe('other/account')
   expect(await ask(service(), '/accounts/other')).toMatchObject({ account: { seed: 7, fixture: 'demo' } })
   await service().send('POST', '/domains', { domains: ['late.example'] }, { authorization })
-  await page.getByRole('tab', { name: 'Domains 26' }).waitFor()
+  await linkTo(page, 'Domains 26').waitFor()
   await press(page, 'Reset…')
   await answer(page, 'Reset')
-  await page.getByRole('tab', { name: 'Domains 25' }).waitFor()
+  await linkTo(page, 'Domains 25').waitFor()
   await press(page, 'Delete…')
   await answer(page, 'Delete')
   await expect.poll(() => placeOf(page)).toBe('default/account')

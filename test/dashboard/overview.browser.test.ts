@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import type { OverviewReport } from '../../src/admin/reports.ts'
+import type { OverviewReport } from '../../src/contract/control-plane.ts'
 import { shareService, WIDE } from './dashboard-page.ts'
 import { lookAgain, see, viewOf, warns } from './user.ts'
 
@@ -34,15 +34,15 @@ describe('the overview', () => {
     await see(page, /^High: much mail of the domain is lost/)
 
     // The chart tells the values of a day by key and by mouse, and has all of them in a table.
-    const chart = page.getByRole('slider', { name: 'DMARC of all domains' })
-    await chart.focus()
+    const days90 = page.getByRole('slider', { name: 'DMARC of all domains' })
+    await days90.focus()
     await page.keyboard.press('ArrowLeft')
     const yesterday = days.at(-2)
     const told = `14 January 2026, Passes DMARC ${yesterday?.share?.toFixed(1)} %, ${yesterday?.messages?.toLocaleString('en')} messages`
-    await expect.poll(() => chart.getAttribute('aria-valuetext')).toBe(told)
+    await expect.poll(() => days90.getAttribute('aria-valuetext')).toBe(told)
     await page.keyboard.press('Home')
     await page.getByRole('figure', { name: /^18 October 2025/ }).waitFor()
-    await chart.hover({ position: { x: 500, y: 50 } })
+    await page.getByRole('img', { name: 'DMARC of all domains' }).hover({ position: { x: 300, y: 50 } })
     await page.getByRole('figure', { name: /^\d+ (November|December) 2025/ }).waitFor()
     await page.getByText('The figures as a table').click()
     const figures = page.getByRole('table', { name: 'DMARC of all domains' })
@@ -67,7 +67,7 @@ describe('the overview', () => {
     await change('PATCH', '/clock', { advance: 'P1D' })
     await lookAgain(page)
     // What it knew before stays.
-    await see(page, 'These figures are not the newest.')
+    await see(page, 'This may be out of date.')
     expect(await figure(page, 'Passes DMARC')).toMatch(/^\d+\.\d %$/)
     await page.reload()
     await warns(page, 'The store is away.')

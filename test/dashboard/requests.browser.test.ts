@@ -1,9 +1,9 @@
 import type { Locator, Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { PHONE, placeOf, shareService, WIDE } from './dashboard-page.ts'
-import { answer, lookAgain, press, see, viewOf } from './user.ts'
+import { answer, detailsOf, lookAgain, press, see, viewOf } from './user.ts'
 
-const { visit } = shareService()
+const { visit, service } = shareService()
 
 /** The requests that the list shows, the newest first, without the path of the API. */
 const shown = async (page: Page) =>
@@ -18,13 +18,13 @@ async function open(page: Page, name: string): Promise<Locator> {
     .getByRole('link', { name: `/api/v1${name}`, exact: true })
     .first()
     .click()
-  const details = page.getByRole('region', { name: new RegExp(`^[A-Z]+ /api/v1${name.replace('?', '\\?')}$`) })
+  const details = detailsOf(page, new RegExp(`^[A-Z]+ /api/v1${name.replace('?', '\\?')}$`))
   await details.getByRole('heading', { name: 'Circumstances' }).waitFor()
   return details
 }
 
 describe('the list of requests', () => {
-  it('shows requests as they happen, the newest first, with the day above them, unless it is paused', async () => {
+  it('shows requests as they happen, the newest first, with the day of those of another day', async () => {
     const { page, send, change } = await visit('requests', WIDE)
     await see(page, 'No requests yet.')
     await see(viewOf(page), /^curl -sS -H 'Authorization: Bearer sandbox_1' \S+\/dmarc$/)
@@ -33,17 +33,11 @@ describe('the list of requests', () => {
     await shows(page, '/domaingroups', '/dmarc')
     const row = '09:00:00 POST /api/v1/domaingroups 400 invalid_name'
     await page.getByRole('row', { name: new RegExp(`^${row}.*violates the contract$`) }).waitFor()
-    await page.getByRole('tab', { name: 'Requests 2' }).waitFor()
-    await press(page, 'Pause')
-    await send('GET', '/domains')
-    await see(page, 'paused, 1 new request')
-    expect(await shown(page)).toHaveLength(2)
-    await press(page, 'Go on')
-    await shows(page, '/domains', '/domaingroups', '/dmarc')
+    await see(page, '2 requests')
     await change('PATCH', '/clock', { advance: 'P40D' })
     await send('GET', '/nothing')
-    await page.getByRole('rowheader', { name: '24 February 2026' }).waitFor()
-    expect(await page.getByRole('rowheader').allTextContents()).toEqual(['24 February 2026', '15 January 2026'])
+    await page.getByRole('row', { name: '15 Jan 09:00:00 GET /api/v1/dmarc' }).waitFor()
+    await page.getByRole('row', { name: /^09:00:00 GET \/api\/v1\/nothing/ }).waitFor()
   })
 
   it('looks for words in the bodies, too, for an operation and for kinds, also in what comes later', async () => {
@@ -51,17 +45,17 @@ describe('the list of requests', () => {
     await send('GET', '/dmarc')
     await send('POST', '/domaingroups', { name: 'Lamps' })
     await words(page).fill('post lamps')
-    await see(page, '1 of 2 requests contains these words')
+    await see(page, '1 match')
     await send('POST', '/domaingroups?again', { name: 'Lamps' })
     await send('GET', '/domains')
-    await see(page, '2 of 4 requests contain these words')
+    await see(page, '2 matches')
     await shows(page, '/domaingroups?again', '/domaingroups')
-    await words(page).press('Escape')
+    await words(page).fill('')
     await page.getByRole('combobox', { name: 'Operation' }).selectOption('listDomains')
     await shows(page, '/domains')
     await press(page, 'Violations')
     await see(page, 'No request in the journal is of this kind.')
-    expect(new URL(page.url()).search).toBe('?violation=true&operation=listDomains')
+    expect(new URL(page.url()).search).toBe('?operation=listDomains&violation=true')
     await page.getByRole('combobox', { name: 'Operation' }).selectOption('')
     await send('POST', '/domains', { domains: ['no host'] })
     await shows(page, '/domains')
@@ -70,41 +64,54 @@ describe('the list of requests', () => {
     await expect.poll(() => shown(page)).toHaveLength(5)
   })
 
-  it('leads back through many requests, page after page, while new ones stand at the top', async () => {
-    const { page, send } = await visit('requests', WIDE)
-    for (let number = 1; number <= 950; number++) await send('GET', `/domains?n=${number}`)
-    await see(page, 'latest 300 of 950 requests')
+  it('leads back through many requests, page after page, and says what has no valid key', async () => {
+    const { page, send, account } = await visit('requests', WIDE)
+    for (let number = 1; number <= 250; number++) await send('GET', `/domains?n=${number}`)
+    await see(page, 'latest 100 of 250 requests')
     await lookAgain(page)
-    await expect.poll(async () => (await shown(page)).slice(0, 1)).toEqual(['/domains?n=950'])
-    expect((await shown(page)).at(-1)).toBe('/domains?n=651')
+    await expect.poll(async () => (await shown(page)).slice(0, 1)).toEqual(['/domains?n=250'])
     const older = page.getByRole('link', { name: 'Older requests' })
-    for (const first of [650, 350, 50]) {
+    for (const first of [150, 50]) {
       await older.click()
       await expect.poll(async () => (await shown(page))[0]).toBe(`/domains?n=${first}`)
     }
     expect([await older.count(), (await shown(page)).length]).toEqual([0, 50])
     await send('GET', '/dmarc')
-    await see(page, 'older 50 of 951 requests')
+    await see(page, 'older 50 of 251 requests')
     await page.goBack()
-    await expect.poll(async () => (await shown(page))[0]).toBe('/domains?n=350')
+    await expect.poll(async () => (await shown(page))[0]).toBe('/domains?n=150')
     await words(page).fill('n=7 get')
-    await see(page, '111 of 951 requests contain these words')
+    await see(page, '11 matches')
+
+    await service().send('GET', '/dmarc?keyless', undefined, { authorization: 'Bearer nobody' })
+    await lookAgain(page)
+    await see(page, /1 request without a valid key belongs to no account/)
+    await page.getByRole('link', { name: 'Show it' }).click()
+    await shows(page, '/dmarc?keyless')
+    await page.getByRole('link', { name: 'Back to this account' }).click()
+    await see(page, 'latest 100 of 251 requests')
+    await press(page, 'Clear the journal…')
+    expect(await answer(page, 'Clear the journal')).toContain(
+      `251 requests of the account ${account} leave the journal`,
+    )
+    await see(page, 'No requests yet.')
   })
 
-  it('opens a request as a sheet on a phone, closes it with Escape, and leads to others by key', async () => {
+  it('opens a request in place of the list on a phone, closes it with Escape, and leads to others by key', async () => {
     const { page, send } = await visit('requests', PHONE)
     await send('GET', '/domains')
     await send('GET', '/dmarc')
     await shows(page, '/dmarc', '/domains')
     await page.getByRole('link', { name: '/api/v1/dmarc' }).focus()
     await page.keyboard.press('Enter')
-    await page.getByRole('dialog', { name: 'GET /api/v1/dmarc' }).waitFor()
+    await detailsOf(page, 'GET /api/v1/dmarc').waitFor()
+    expect(await page.getByRole('searchbox').isVisible()).toBe(false)
     await page.keyboard.press('ArrowDown')
-    const sheet = page.getByRole('dialog', { name: 'GET /api/v1/domains' })
-    await see(sheet, 'listDomains succeeded.')
+    const details = detailsOf(page, 'GET /api/v1/domains')
+    await see(details, 'listDomains succeeded.')
     await page.keyboard.press('Escape')
-    await sheet.waitFor({ state: 'detached' })
-    await expect.poll(() => page.evaluate('document.activeElement.href')).toMatch(/\/requests\/[\w-]+$/)
+    await details.waitFor({ state: 'detached' })
+    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('/api/v1/domains')
   })
 })
 
@@ -183,7 +190,7 @@ describe('a request', () => {
     expect((await ask('/faults')).faults).toMatchObject([{ rule }])
     const statuses = [await send('GET', '/dmarc'), await send('GET', '/domains'), await send('GET', '/domains')]
     expect(statuses.map(({ status }) => status)).toEqual([200, 429, 200])
-    await press(details, 'Show the rules')
+    await details.getByRole('link', { name: 'Show the rules' }).click()
     await page.getByRole('heading', { name: /^The next GET \/domains: error rate_limited/ }).waitFor()
     expect(placeOf(page)).toMatch(/\/faults$/)
   })

@@ -63,7 +63,10 @@ describe('a story', () => {
       await page.keyboard.press('Enter')
       for (const [index, { title, look_at, calls = [] }] of scenes.entries()) {
         await told(page, title)
-        await page.getByRole('tab', { name: new RegExp(`^${look_at.tab}`, 'i'), selected: true }).waitFor()
+        await page
+          .getByRole('navigation')
+          .getByRole('link', { name: new RegExp(`^${look_at.tab}`, 'i'), current: 'page' } as object)
+          .waitFor()
         const outcomes = story(page).getByText(/^(Done\.|Refused, as expected)/)
         await expect.poll(() => outcomes.count(), { message: title }).toBe(calls.length)
         await page.keyboard.press(index % 2 === 0 ? 'n' : 'ArrowRight')
@@ -129,7 +132,7 @@ describe('a story', () => {
 
   it('is presented in large type without the header, by the same bar and by the keys of a clicker', async () => {
     const visited = await visit('scenes', { fixture: FIXTURE, ...WIDE })
-    const { page, account } = visited
+    const { page } = visited
     const header = page.getByRole('banner')
     const size = () => page.evaluate<number>('parseFloat(getComputedStyle(document.documentElement).fontSize)')
     const usual = await size()
@@ -145,7 +148,8 @@ describe('a story', () => {
       await page.keyboard.press(key)
       await told(page, title)
     }
-    expect(placeOf(page)).toBe(`${account}/domains/shop.example?scene=2&present=yes`)
+    expect(placeOf(page)).toMatch(/\/domains\/shop\.example\?.*scene=2/)
+    expect(placeOf(page)).toContain('present=yes')
     await page.reload()
     await told(page, 'A bad day')
     expect(await header.count()).toBe(0)

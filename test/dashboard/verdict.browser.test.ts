@@ -4,10 +4,9 @@ import { newCleanPage } from '../support/browser.ts'
 import { it } from '../support/program.ts'
 import { API_KEY, startService } from '../support/service.ts'
 import { ask, openDashboard, untilLive } from './dashboard-page.ts'
-import { answer, press, see, viewOf } from './user.ts'
+import { answer, detailsOf, press, see, viewOf } from './user.ts'
 
-const verdict = (page: Page, words: string) => page.getByRole('button', { name: words, exact: true })
-const sheet = (page: Page) => page.getByRole('dialog').first()
+const verdict = (page: Page, words: string) => page.getByRole('link', { name: words, exact: true })
 
 describe('the verdict', () => {
   it('is that of all accounts, says what is behind it, and starts again after a question', async () => {
@@ -24,21 +23,15 @@ describe('the verdict', () => {
     await service.send('POST', '/domains', { wrong: 1 })
     const violated = verdict(page, 'All accounts: 2 violations')
     await violated.click()
-    await see(sheet(page), 'which "a b" is not')
-    await see(sheet(page), 'repeated-read')
-    await page.keyboard.press('Escape')
-    await sheet(page).waitFor({ state: 'detached' })
-    expect(await page.evaluate('document.activeElement.textContent')).toContain('2 violations')
-    await violated.click()
-    await sheet(page).getByRole('button', { name: 'Open the request POST' }).first().click()
-    await page.getByRole('heading', { name: 'POST /api/v1/domains' }).waitFor()
-    await page.keyboard.press('Escape')
-
-    await violated.click()
-    await press(sheet(page), 'Start the verdict again…')
+    await see(viewOf(page), 'which "a b" is not')
+    await see(viewOf(page), 'repeated-read')
+    await viewOf(page).getByRole('link', { name: 'Open the request POST' }).first().click()
+    await detailsOf(page, 'POST /api/v1/domains').waitFor()
+    await page.goBack()
+    await press(viewOf(page), 'Start the verdict again…')
     await answer(page, 'Cancel')
     expect(await ask(service, '/verdict')).toMatchObject({ violations: { count: 2 } })
-    await press(sheet(page), 'Start the verdict again…')
+    await press(viewOf(page), 'Start the verdict again…')
     await answer(page, 'Start again')
     await verdict(page, 'All accounts: no request yet').waitFor()
   })
@@ -71,13 +64,13 @@ describe('the page of a proxy', () => {
     const page = await newCleanPage()
     await page.goto(`${new URL(baseUrl).origin}/__admin/`)
     await untilLive(page)
-    const tabs = await page.getByRole('tab').allInnerTexts()
+    const tabs = await page.getByRole('navigation').getByRole('link').allInnerTexts()
     expect(tabs.map((text) => text.split(/\s/)[0])).toEqual(['Requests', 'Coverage'])
     expect(await page.getByRole('combobox', { name: 'Account' }).count()).toBe(0)
     const headers = { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' }
     await fetch(`${baseUrl}/domains`, { method: 'POST', headers, body: '{"wrong":1}' })
     await page.getByRole('row', { name: /violates the contract$/ }).waitFor()
-    await page.getByRole('button', { name: 'All clients: 1 violation; not counted' }).click()
-    await see(sheet(page), 'Findings against the service')
+    await page.getByRole('link', { name: 'All clients: 1 violation; not counted' }).click()
+    await see(viewOf(page), 'Findings against the service')
   })
 })

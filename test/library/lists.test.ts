@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { readLimits } from '../../src/admin/document.ts'
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
+import { readLimits } from '../../src/contract/control-api.ts'
 import { startServer } from '../../src/server/server.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
 import { controlApi } from '../support/control-plane.ts'

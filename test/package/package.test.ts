@@ -28,7 +28,7 @@ it('The package has what it exports, its licence and the licences of what the pa
   expect(paths.filter((path) => /^(test|bench|\.ci)\/|\.tsbuildinfo$|^dist\/\./.test(path))).toEqual([])
   expect(size).toBeLessThanOrEqual(1.5e6)
   const page = textOf('dist/dashboard.html')
-  for (const name of ['preact', '@preact/signals'])
+  for (const name of ['preact', '@preact/signals', 'preact-iso', 'uplot', 'diff', '@picocss/pico'])
     expect(page).toContain(textOf(`node_modules/${name}/LICENSE`).trim())
 })
 

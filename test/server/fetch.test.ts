@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readLimits } from '../../src/admin/document.ts'
+import { readLimits } from '../../src/contract/control-api.ts'
 import type { FAULT_KINDS } from '../../src/faults/kinds.ts'
 import { type FaultRule, startUnderstudy, type UnderstudyWithKey } from '../../src/index.ts'
 import { controlApi } from '../support/control-plane.ts'

@@ -1,12 +1,13 @@
 import { describe, expect } from 'vitest'
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import { bindBehaviours } from '../../src/behaviour/service-contract.ts'
-import { PAST, type Past } from '../../src/journal/entry.ts'
 import { arrivalOf } from '../../src/server/direct-arrival.ts'
+import { type NewEntry, PAST, type Past } from '../../src/journal/entry.ts'
 import { openDirectService } from '../../src/server/direct-service.ts'
 import { openFolderStore } from '../../src/store/folder/folder-store.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
 import type { Store } from '../../src/store/store.ts'
+import { StoreError } from '../../src/store/store-error.ts'
 import { SETTINGS } from '../store/example-account.ts'
 import { DAY, instant, stateOf } from '../support/account.ts'
 import { contractWith } from '../support/alternatives.ts'
@@ -87,6 +88,34 @@ describe('The same answer', () => {
     }
     responses.push(await ask(service, 'DELETE /domaingroups?id={One}'))
     return responses.map(({ status, headers: { date: _, ...headers }, text }) => ({ status, headers, text }))
+  }
+})
+
+it('A request whose account was deleted meanwhile is one of an unknown key, and no fault is told of it', async () => {
+  const store = overMemory(() => ({
+    update() {
+      throw new StoreError('unknown-account', 'There is no account "default"')
+    },
+  }))
+  await startService({ store })
+  const contract = bindBehaviours(await contractWith(), { behaviours: OPERATIONS, simulator: false })
+  const entries: NewEntry[] = []
+  const answer = openDirectService({
+    ...{ contract, store, clock: () => START, prefer: true },
+    observe: (entry) => void entries.push(entry),
+  })
+  const ofMethod = (method: string, body: Buffer) =>
+    answer(arrivalOf({ method, target: '/api/v1/domaingroups', headers: headersFor(body), body }))
+  await ofMethod('GET', Buffer.alloc(0))
+  await ofMethod('POST', Buffer.from('{"name":"New"}'))
+  expect(entries.map(({ code, injection, allowance }) => [code, injection?.source, allowance])).toEqual([
+    [undefined, 'prefer', expect.anything()],
+    ['unauthorized', undefined, undefined],
+  ])
+
+  function headersFor({ length }: Buffer): string[] {
+    const fields = ['Host', 'localhost', 'Content-Type', 'application/json', 'Content-Length', `${length}`]
+    return [...fields, 'Authorization', `Bearer ${API_KEY}`, 'Prefer', 'delay=0']
   }
 })
 

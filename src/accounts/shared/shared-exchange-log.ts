@@ -149,11 +149,6 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     return this.#remove('reset', accountId)
   }
 
-  /** The step that has deleted the account has told it to all servers. */
-  async end(): Promise<void> {
-    await this.caughtUp().catch(() => {})
-  }
-
   listenEnded(listener: (accountId: string) => void): void {
     this.#endListeners.push(listener)
   }

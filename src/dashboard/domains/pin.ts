@@ -5,13 +5,10 @@ export const PIN_FIELDS = ['p', 'sp', 'np', 'testing', 'pct', 'dmarc', 'dkim', '
 type PinField = (typeof PIN_FIELDS)[number]
 const TEXTS: readonly string[] = ['p', 'sp', 'np', 'testing']
 
-/** The pinned fields of a record, with their values. The control plane validates them. */
-type Pins = Readonly<Record<string, string | number>>
-
 /** The changes to a domain for the control plane. Absent fields do not change. */
-export interface DomainChange {
-  /** The new pins, and perhaps another profile. `none` removes all pins. */
-  pin?: Pins | 'none'
+interface DomainChange {
+  /** All pins from now on, and the profile. The control plane validates them. */
+  pin?: Readonly<Record<string, string | number>>
   features?: readonly string[]
 }
 
@@ -32,13 +29,11 @@ export function readChange(domain: MonitoredDomain, textOf: (field: string) => s
     if (text === '') delete pin[field]
     else pin[field] = TEXTS.includes(field) || Number.isNaN(Number(text)) ? text : Number(text)
   }
-  const profile = textOf('profile')
-  const hasProfile = profile !== '' && profile !== domain.profile
-  const isChanged = hasProfile || JSON.stringify(pin) !== JSON.stringify(domain.pinned)
-  const isEmpty = Object.keys(pin).length === 0
+  const profile = textOf('profile') || domain.profile
+  const isChanged = profile !== domain.profile || JSON.stringify(pin) !== JSON.stringify(domain.pinned)
   const features = readFeatures(textOf('features'))
   return {
-    ...(isChanged && { pin: isEmpty && !hasProfile ? 'none' : { ...(hasProfile && { profile }), ...pin } }),
+    ...(isChanged && { pin: { profile, ...pin } }),
     ...(features.join() !== domain.features.join() && { features }),
   }
 }

@@ -5,22 +5,23 @@ export const NO_RECORD = 'no record'
 /** The protection by each policy. Any other text of a contract sorts first. */
 const RANKS: Readonly<Record<string, number>> = { [NO_RECORD]: 1, none: 2, quarantine: 3, reject: 4 }
 
-export const COLUMN_NAMES = [
-  'added',
-  'domain',
-  'policy',
-  'dmarc',
-  'dkim',
-  'spf',
-  'count',
-  'features',
-  'groups',
-] as const
+const COLUMN_NAMES = ['added', 'domain', 'policy', 'dmarc', 'dkim', 'spf', 'count', 'features', 'groups'] as const
 export type Column = (typeof COLUMN_NAMES)[number]
 
 export interface Order {
   by: Column
   descending: boolean
+}
+
+/** The order that an address names; a minus means descending, as in `-count`. */
+export function readOrder(text: string): Order {
+  const descending = text.startsWith('-')
+  const name = text.slice(descending ? 1 : 0)
+  return { by: COLUMN_NAMES.find((each) => each === name) ?? 'added', descending }
+}
+
+export function writeOrder({ by, descending }: Order): string {
+  return by === 'added' && !descending ? '' : `${descending ? '-' : ''}${by}`
 }
 
 export interface Wanted {

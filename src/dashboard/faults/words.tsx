@@ -1,11 +1,11 @@
-import { chosenAccount, ROOT } from '../address.ts'
-import { Copyable } from '../controls/button.tsx'
 import { quoteWord } from '../curl.ts'
 import { FACTS } from '../facts.ts'
 import { formatCount, formatJson, formatNumber } from '../formatting.ts'
-import type { FaultRule, KindFacts } from '../responses.ts'
+import { chosenAccount, ROOT } from '../place.tsx'
+import type { FaultRule } from '../responses.ts'
 import { readToken } from '../token.tsx'
-import { familyOf } from './draft.ts'
+import { Copyable } from '../ui/button.tsx'
+import { kindNamed, kindOf } from './draft.ts'
 
 /** A rule as a sentence, such as "The next POST /domains: connection reset, after the change was made". */
 export function describeRule(rule: FaultRule): string {
@@ -17,12 +17,6 @@ export function describeRule(rule: FaultRule): string {
     life !== undefined && `for ${life}`,
   ]
   return [`${requestsOf(rule)}: ${effectOf(rule)}`, ...conditions.filter(Boolean)].join(', ')
-}
-
-export function kindOf(rule: FaultRule): KindFacts | undefined {
-  const family = familyOf(rule)
-  const name = rule.connection ?? rule.corrupt ?? rule.event ?? (family === 'delay_ms' ? 'delay' : family)
-  return FACTS.faults.kinds.find((kind) => kind.name === name)
 }
 
 function requestsOf({ match = {}, times }: FaultRule): string {
@@ -48,7 +42,7 @@ function effectOf(rule: FaultRule): string {
 
 /** The phase in which the rule acts, if the kind of fault allows both phases. */
 function whenOf(rule: FaultRule): string | false {
-  if (kindOf(rule)?.phase !== 'either') return false
+  if (kindNamed(kindOf(rule))?.phase !== 'either') return false
   return rule.phase === 'after' ? 'after the change was made' : 'before anything changes'
 }
 

@@ -1,6 +1,6 @@
-import { Badge, Pairs, Part } from '../controls/marks.tsx'
 import { formatCount, formatNumber } from '../formatting.ts'
 import type { Change, Explanation } from '../responses.ts'
+import { Badge, Pairs, Part } from '../ui/marks.tsx'
 
 const TITLE = 'What this request changed in the account'
 
@@ -18,7 +18,7 @@ export function Changes({ explanation }: { explanation: Explanation }) {
   const hidden = (count ?? changes.length) - changes.length
   return (
     <Part title={TITLE}>
-      <ul class="changes" id="changes">
+      <ul class="changes">
         {changes.map((change) => (
           <li key={`${change.what} ${change.name}`}>
             <ChangeLine change={change} />

@@ -1,9 +1,9 @@
-import { Copyable } from '../controls/button.tsx'
-import { Part, Prose } from '../controls/marks.tsx'
+import { diffArrays } from 'diff'
 import { formatCount, formatJson, parseJson } from '../formatting.ts'
 import type { Explanation } from '../responses.ts'
-import { targetOf } from './exchange.ts'
-import { type ComparedLine, compareLines } from './line-difference.ts'
+import { Copyable } from '../ui/button.tsx'
+import { Part, Prose } from '../ui/marks.tsx'
+import { targetOf } from './marks.tsx'
 
 /** How many equal lines are shown beside a difference. */
 const BESIDE = 3
@@ -31,6 +31,28 @@ export function CorrectionView({ explanation }: { explanation: Explanation }) {
       <Copyable text={curl} label="Copy the command" />
     </Part>
   )
+}
+
+/** A line that is in both texts, only in the first (`sent`), or only in the second (`accepted`). */
+interface ComparedLine {
+  kind: 'same' | 'sent' | 'accepted'
+  text: string
+}
+
+/** After this many changed lines, everything counts as changed. */
+const MOST_CHANGES = 2_000
+
+/** The lines of both texts in order. A changed line is first the sent one, and then the accepted one. */
+function compareLines(sent: string[], accepted: string[]): ComparedLine[] {
+  const all = [
+    { removed: true, added: false, value: sent },
+    { removed: false, added: true, value: accepted },
+  ]
+  const parts = diffArrays(sent, accepted, { maxEditLength: MOST_CHANGES }) ?? all
+  return parts.flatMap(({ removed, added, value }) => {
+    const kind = removed ? 'sent' : added ? 'accepted' : 'same'
+    return value.map((text): ComparedLine => ({ kind, text }))
+  })
 }
 
 type Correction = NonNullable<Explanation['correction']>

@@ -1,18 +1,18 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { DEFAULT_ACCOUNT, hrefOf } from '../address.ts'
 import { call } from '../client.ts'
-import { Button, Copyable, CopyButton } from '../controls/button.tsx'
-import { confirmed } from '../controls/dialog.tsx'
-import { Pairs, Part, Prose } from '../controls/marks.tsx'
-import { showNote } from '../controls/notices.tsx'
+import { refreshShown } from '../data.ts'
 import { isOffered, PLAYS_SERVICE } from '../facts.ts'
 import { formatCount, formatDuration, formatInstant, formatJson, formatNumber } from '../formatting.ts'
-import { refreshShown } from '../resource.ts'
+import { DEFAULT_ACCOUNT, hrefOf } from '../place.tsx'
 import type { Explanation, JournalEntry, RequestProblem } from '../responses.ts'
+import { Button, Copyable, CopyButton } from '../ui/button.tsx'
+import { confirmed } from '../ui/dialog.tsx'
+import { Pairs, Part, Prose } from '../ui/marks.tsx'
+import { showNote } from '../ui/notices.tsx'
 import { Changes } from './changes.tsx'
 import { CorrectionView } from './correction.tsx'
-import { targetOf } from './exchange.ts'
+import { targetOf } from './marks.tsx'
 import { MessageView } from './message.tsx'
 import { NextFault } from './next-fault.tsx'
 
@@ -33,7 +33,7 @@ export function ExplanationView({ explanation }: { explanation: Explanation }) {
           shown={() => document.getElementById(ADDRESS)}
         />
       </div>
-      <div class="messages">
+      <div class="columns">
         <MessageView
           title="The request"
           message={exchange.request}
@@ -70,8 +70,8 @@ export function ExplanationView({ explanation }: { explanation: Explanation }) {
 const ADDRESS = 'request-address'
 
 function addressOf({ request_id, account }: Explanation): string {
-  const parameters: Record<string, string> = account === null ? { whose: 'none' } : {}
-  const place = { account: account ?? DEFAULT_ACCOUNT, tab: 'requests', subject: request_id, parameters } as const
+  const query: Record<string, string> = account === null ? { whose: 'none' } : {}
+  const place = { account: account ?? DEFAULT_ACCOUNT, view: 'requests', subject: request_id, query } as const
   return new URL(hrefOf(place), location.href).href
 }
 
@@ -182,7 +182,7 @@ function Reproduction({ explanation }: { explanation: Explanation }) {
               <Button key={name} words={name} aria-pressed={name === way} work={() => setWay(name)} />
             ))}
           </div>
-          <Copyable key={way} id="reproduction" text={reproduction[way]} label={`Copy as ${way}`} />
+          <Copyable key={way} text={reproduction[way]} label={`Copy as ${way}`} />
         </>
       )}
       {note !== null && <p class="soft">{note}</p>}

@@ -1,5 +1,5 @@
-import { Badge } from '../controls/marks.tsx'
 import type { JournalEntry } from '../responses.ts'
+import { Badge } from '../ui/marks.tsx'
 
 export function StatusBadge({ status }: Pick<JournalEntry, 'status'>) {
   if (status === null) return <Badge tone="odd">no response</Badge>
@@ -29,4 +29,9 @@ export function RequestMarks({ request }: { request: JournalEntry }) {
       )}
     </>
   )
+}
+
+/** The path and the query, as in a request line. */
+export function targetOf({ path, query }: Pick<JournalEntry, 'path' | 'query'>): string {
+  return query === '' ? path : `${path}?${query}`
 }

@@ -1,8 +1,8 @@
 import { useRef, useState } from 'preact/hooks'
-import { Button, CopyButton } from '../controls/button.tsx'
-import { Pairs, Part } from '../controls/marks.tsx'
 import { formatCount, formatJson, formatNumber, parseJson } from '../formatting.ts'
 import type { Explanation, Message } from '../responses.ts'
+import { Button, CopyButton } from '../ui/button.tsx'
+import { Pairs, Part } from '../ui/marks.tsx'
 
 /** How many characters of a body are shown at first. Browsers lay out longer texts slowly. */
 const LONGEST_BODY = 20_000

@@ -1,86 +1,63 @@
 import { useState } from 'preact/hooks'
 import { call } from '../client.ts'
-import { Button } from '../controls/button.tsx'
-import { Checkbox, Form, Options, textOf } from '../controls/form.tsx'
-import { showNote } from '../controls/notices.tsx'
+import { refreshShown } from '../data.ts'
 import { FACTS, isOffered } from '../facts.ts'
-import { proposeRule, showRules } from '../faults/draft.ts'
-import { refreshShown } from '../resource.ts'
+import { proposeRule } from '../faults/draft.ts'
+import { Link } from '../place.tsx'
 import type { FaultRule, JournalEntry } from '../responses.ts'
+import { Button } from '../ui/button.tsx'
+import { Checkbox, Form, LabelledSelect, TextField, textOf } from '../ui/form.tsx'
+import { showNote } from '../ui/notices.tsx'
 
-/** The effects for the next request, in addition to the errors of its operation. */
-const EFFECTS: readonly { name: string; title: string; effect: FaultRule }[] = [
-  { name: 'unavailable', title: 'answer 503', effect: { respond: { status: 503, body: 'Service Unavailable\n' } } },
-  { name: 'reset', title: 'reset the connection', effect: { connection: 'reset' } },
-  { name: 'lost', title: 'do it, but lose the answer', effect: { connection: 'reset', phase: 'after' } },
-  { name: 'hang', title: 'never answer', effect: { connection: 'hang' } },
-  { name: 'delay', title: 'answer 5 seconds later', effect: { delay_ms: 5_000 } },
-]
+/** What can happen to the next request, in addition to the errors of its operation. */
+const EFFECTS: Readonly<Record<string, FaultRule>> = {
+  'answer 503': { respond: { status: 503, body: 'Service Unavailable\n' } },
+  'reset the connection': { connection: 'reset' },
+  'do it, but lose the answer': { connection: 'reset', phase: 'after' },
+  'never answer': { connection: 'hang' },
+  'answer 5 seconds later': { delay_ms: 5_000 },
+}
 
-export function NextFault({ exchange }: { exchange: JournalEntry }) {
-  const { account, operation, method, key } = exchange
+/** A form for a fault rule that meets the next request like this one. */
+export function NextFault({ exchange: { account, operation, key } }: { exchange: JournalEntry }) {
   const [added, setAdded] = useState<string>()
-  const match = matchOf(exchange)
-  if (account === null || match === undefined || !isOffered('addFault')) return null
+  if (account === null || operation === null || !isOffered('addFault')) return null
   const codes = FACTS.operations.find(({ id }) => id === operation)?.codes ?? []
 
-  async function add(fields: FormData): Promise<void> {
-    if (account === null) return
+  async function add(fields: FormData, account: string, operation: string): Promise<void> {
     const wanted = textOf(fields, 'effect')
-    const effect = EFFECTS.find(({ name }) => name === wanted)?.effect ?? { respond: { error: wanted } }
-    const ofKey = key !== null && fields.has('key') && { key }
-    const rule: FaultRule = { match: { ...match, ...ofKey }, ...effect, times: Number(textOf(fields, 'times')) }
-    const { fault } = await call('addFault', { parameters: { account }, body: rule })
+    const match = { operation, ...(key !== null && fields.has('key') && { key }) }
+    const effect = EFFECTS[wanted] ?? { respond: { error: wanted } }
+    const body: FaultRule = { match, ...effect, times: Number(textOf(fields, 'times')) }
+    const { fault } = await call('addFault', { parameters: { account }, body })
     setAdded(fault.id)
     await refreshShown()
     showNote(`The rule ${fault.id} waits for the next such request.`)
   }
 
   return (
-    <details class="card" id="next-fault">
+    <details class="card">
       <summary>Let the next such request fail…</summary>
       <Form
         submit="Add the rule"
-        work={add}
-        beside={<Button words="More choices…" work={() => proposeRule({ match, times: 1 }, account)} />}
+        work={(fields) => add(fields, account, operation)}
+        beside={<Button words="More choices…" work={() => proposeRule(operation, account)} />}
       >
-        <p class="soft">
-          A fault rule for {operation ?? `${method} ${match.path}`}. It acts after the checks of key and quota.
-        </p>
+        <p class="soft">A fault rule for {operation}. It acts after the checks of key and quota.</p>
         <div class="fields">
-          <label>
-            What happens
-            <select name="effect">
-              <optgroup label="Something breaks">
-                <Options values={EFFECTS.map(({ name, title }) => [name, title])} />
-              </optgroup>
-              {codes.length > 0 && (
-                <optgroup label="The service refuses with">
-                  <Options values={codes} />
-                </optgroup>
-              )}
-            </select>
-          </label>
-          <label>
-            How many times
-            <input name="times" type="number" min={1} value={1} />
-          </label>
+          <LabelledSelect label="What happens" name="effect" values={[...Object.keys(EFFECTS), ...codes]} />
+          <TextField label="How many times" name="times" inputMode="numeric" defaultValue="1" />
         </div>
         {key !== null && <Checkbox name="key" words={`Only with the key ${key}`} />}
       </Form>
       {added !== undefined && (
         <p role="status">
-          Added as <code>{added}</code>. <Button words="Show the rules" kind="link" work={() => showRules(account)} />
+          Added as <code>{added}</code>.{' '}
+          <Link account={account} view="faults">
+            Show the rules
+          </Link>
         </p>
       )}
     </details>
   )
-}
-
-/** The match for the next request like this one; `undefined` if no rule can match it. */
-function matchOf({ operation, method, path }: JournalEntry): FaultRule['match'] {
-  if (operation !== null) return { operation }
-  if (!path.startsWith(`${FACTS.basePath}/`) || FACTS.operations.every((each) => each.method !== method))
-    return undefined
-  return { method, path: path.slice(FACTS.basePath.length) }
 }

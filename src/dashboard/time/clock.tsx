@@ -1,45 +1,33 @@
-import { computed, signal, useComputed } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
-import { quotas } from '../account/panel.tsx'
-import { overview, summary } from '../account-data.ts'
+import { useEffect, useState } from 'preact/hooks'
 import { call } from '../client.ts'
-import { Button } from '../controls/button.tsx'
-import { Form, TextField, textOf } from '../controls/form.tsx'
-import { Card } from '../controls/marks.tsx'
+import { readTimer, refreshShown } from '../data.ts'
 import { formatInstant, formatMoment, readWritten, writeMinute } from '../formatting.ts'
-import { refreshShown } from '../resource.ts'
 import type { BodyOf, Quota } from '../responses.ts'
+import { overview, quotas, summary } from '../sources.ts'
+import { Button } from '../ui/button.tsx'
+import { Form, TextField, textOf } from '../ui/form.tsx'
+import { Waiting } from '../ui/loaded.tsx'
+import { Card } from '../ui/marks.tsx'
+import { SnapshotSection } from './snapshots.tsx'
 
 const MILLISECONDS_OF_TICK = 1_000
 
-const tick = signal(0)
+/** The time on the clock of the chosen account in milliseconds since the Unix epoch, once it is known. It goes on. */
+function useClock(): { now: number; frozen: boolean } | undefined {
+  const { data } = summary.use()
+  const [, tick] = useState(0)
+  useEffect(() => {
+    const timer = setInterval(() => tick((ticks) => ticks + 1), MILLISECONDS_OF_TICK)
+    return () => clearInterval(timer)
+  }, [])
+  if (data === undefined) return undefined
+  const { now, frozen } = data.account
+  return { now: Date.parse(now) + (frozen ? 0 : readTimer() - data.at), frozen }
+}
 
-setInterval(() => {
-  tick.value += 1
-}, MILLISECONDS_OF_TICK)
-
-/** The last time on the clock of the account, in milliseconds since the Unix epoch, and when it was received. */
-const reading = computed(() => {
-  const account = summary.data.value?.account
-  return account && { now: Date.parse(account.now), frozen: account.frozen, at: performance.now() }
-})
-
-/** The time on the clock of the chosen account, in milliseconds since the Unix epoch; `undefined` until it is known. */
-const shownTime = computed(() => {
-  void tick.value
-  const read = reading.value
-  return read && (read.frozen ? read.now : read.now + performance.now() - read.at)
-})
-
-/** Changes the clock of the chosen account, and loads the data that depends on it. */
 async function changeClock(body: BodyOf<'updateClock'>): Promise<void> {
-  const known = summary.data.peek()
-  const clock = await call('updateClock', { body })
-  // The user may have chosen another account.
-  if (known !== undefined && summary.data.peek()?.account.id === known.account.id) {
-    summary.set({ ...known, account: { ...known.account, ...clock } })
-  }
+  await call('updateClock', { body })
   await refreshShown()
 }
 
@@ -50,11 +38,20 @@ const STEPS = [
   { words: '+1 day', milliseconds: 24 * HOUR, duration: 'P1D' },
 ]
 
-export function ClockSection() {
-  const now = shownTime.value
-  if (now === undefined) return null
+export function TimeView() {
+  return (
+    <>
+      <ClockSection />
+      <SnapshotSection />
+    </>
+  )
+}
+
+function ClockSection() {
+  const clock = useClock()
+  if (clock === undefined) return <Waiting what="the clock" />
+  const { now, frozen } = clock
   const instant = new Date(now).toISOString()
-  const frozen = reading.value?.frozen === true
   return (
     <Card id="clock-title" title="The clock of this account">
       <div class="row clock-head">
@@ -64,7 +61,7 @@ export function ClockSection() {
         <span class={frozen ? 'badge odd' : 'badge good'}>{frozen ? 'frozen' : 'running'}</span>
         <Button words={frozen ? 'Unfreeze' : 'Freeze'} work={() => changeClock({ frozen: !frozen })} />
       </div>
-      <div class="moves">
+      <div class="tiles">
         {STEPS.map(({ words, milliseconds, duration }) => (
           <Move key={words} leads={`to ${formatMoment(now + milliseconds, now)}`}>
             <Button words={words} work={() => changeClock({ advance: duration })} />
@@ -73,14 +70,14 @@ export function ClockSection() {
         <NextWindow now={now} />
         <NextRefresh now={now} />
       </div>
-      <ChosenInstant />
+      <ChosenInstant now={now} />
     </Card>
   )
 }
 
 function Move({ leads, children }: { leads: string; children: ComponentChildren }) {
   return (
-    <div class="move">
+    <div class="stack">
       {children}
       <span class="soft">{leads}</span>
     </div>
@@ -88,7 +85,7 @@ function Move({ leads, children }: { leads: string; children: ComponentChildren 
 }
 
 function NextRefresh({ now }: { now: number }) {
-  const next = overview.data.value?.next_refresh_at
+  const next = overview.use().data?.next_refresh_at
   // The loaded refresh may be in the past after the clock has moved.
   const isKnown = next !== undefined && next !== null && Date.parse(next) > now
   return (
@@ -101,8 +98,7 @@ function NextRefresh({ now }: { now: number }) {
 }
 
 function NextWindow({ now }: { now: number }) {
-  const next = useComputed(() => nextWindow(quotas.data.value?.quotas ?? []))
-  const open = next.value
+  const open = nextWindow(quotas.use().data?.quotas ?? [])
   return (
     <Move
       leads={
@@ -131,14 +127,11 @@ function nextWindow(all: readonly Quota[]): { end: number; buckets: string[] } |
   return { end, buckets: [...new Set(first.map(({ bucket }) => bucket))] }
 }
 
-function ChosenInstant() {
+function ChosenInstant({ now }: { now: number }) {
   // The field follows the clock until the user changes it.
   const [written, setWritten] = useState<string | undefined>(undefined)
-  const nextHour = useComputed(() => (Math.floor((shownTime.value ?? 0) / HOUR) + 1) * HOUR)
   return (
     <Form
-      id="clock-form"
-      class="inline-form"
       submit="Set the clock"
       work={async (fields) => {
         await changeClock({ now: readWritten(textOf(fields, 'now')) })
@@ -149,7 +142,7 @@ function ChosenInstant() {
         label="To an instant (UTC)"
         name="now"
         spellcheck={false}
-        value={written ?? writeMinute(nextHour.value)}
+        value={written ?? writeMinute((Math.floor(now / HOUR) + 1) * HOUR)}
         onInput={({ currentTarget }) => setWritten(currentTarget.value)}
       />
     </Form>
@@ -158,22 +151,15 @@ function ChosenInstant() {
 
 /** The clock of the chosen account in one line, with the two most useful steps. */
 export function ClockLine() {
-  const now = shownTime.value
-  if (now === undefined) return null
-  const instant = new Date(now).toISOString()
+  const clock = useClock()
+  if (clock === undefined) return null
+  const instant = new Date(clock.now).toISOString()
   return (
-    <div class="clock-line row">
-      <span class="clock-face row">
-        <time
-          id="clock"
-          dateTime={instant}
-          class={`mono ${reading.value?.frozen ? 'frozen' : ''}`}
-          title="The clock of this account"
-        >
-          {formatInstant(instant)}
-        </time>
-        <span class="soft">{reading.value?.frozen ? 'frozen' : 'running'}</span>
-      </span>
+    <div class="row clock-line">
+      <time dateTime={instant} class={`mono ${clock.frozen ? 'frozen' : ''}`} title="The clock of this account">
+        {formatInstant(instant)}
+      </time>
+      <span class="soft">{clock.frozen ? 'frozen' : 'running'}</span>
       {STEPS.map(({ words, duration }) => (
         <Button
           key={words}

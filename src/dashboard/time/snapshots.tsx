@@ -1,14 +1,14 @@
-import { snapshots } from '../account-data.ts'
 import { call } from '../client.ts'
-import { Button } from '../controls/button.tsx'
-import { confirmed } from '../controls/dialog.tsx'
-import { Checkbox, Form, TextField, textOf } from '../controls/form.tsx'
-import { Loaded } from '../controls/loaded.tsx'
-import { Card } from '../controls/marks.tsx'
-import { showNote } from '../controls/notices.tsx'
+import { refreshShown } from '../data.ts'
 import { formatCount, formatInstant } from '../formatting.ts'
-import { refreshShown } from '../resource.ts'
 import type { Snapshot } from '../responses.ts'
+import { snapshots } from '../sources.ts'
+import { Button } from '../ui/button.tsx'
+import { confirmed } from '../ui/dialog.tsx'
+import { Checkbox, Form, TextField, textOf } from '../ui/form.tsx'
+import { Loaded } from '../ui/loaded.tsx'
+import { Card } from '../ui/marks.tsx'
+import { showNote } from '../ui/notices.tsx'
 
 const BROUGHT_BACK = 'State, keys, clock, quotas and fault rules go back to those of then. The journal stays.'
 
@@ -21,7 +21,7 @@ export function SnapshotSection() {
         coverage and the snapshots stay. To go back to just before a request, open it under “Requests”.
       </p>
       <SnapshotForm />
-      <Loaded of={snapshots}>
+      <Loaded of={snapshots.use()} what="the snapshots">
         {(taken) =>
           taken.length === 0 ? (
             <p class="empty">There is no snapshot yet. Take one before a change that you may want to undo.</p>
@@ -46,7 +46,7 @@ function SnapshotForm() {
     await refreshShown()
   }
   return (
-    <Form id="snapshot-form" class="inline-form" submit="Take a snapshot" work={take}>
+    <Form submit="Take a snapshot" work={take}>
       <TextField label="Name" name="name" required maxLength={100} />
       <Checkbox name="replace" words="Replace an old one" />
     </Form>

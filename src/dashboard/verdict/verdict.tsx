@@ -1,32 +1,28 @@
-import { computed } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { createParameter, go } from '../address.ts'
 import { call } from '../client.ts'
-import { Button } from '../controls/button.tsx'
-import { confirmed, Sheet } from '../controls/dialog.tsx'
-import { Badge, Pairs, Part, Prose, type Tone } from '../controls/marks.tsx'
-import { ErrorText, showNote } from '../controls/notices.tsx'
-import { connection } from '../exchanges.ts'
+import { createSource, type Loaded as LoadedData, refreshShown } from '../data.ts'
 import { isOffered, PLAYS_SERVICE } from '../facts.ts'
 import { formatCount, formatNumber } from '../formatting.ts'
-import { createResource } from '../resource.ts'
+import { connection } from '../live.ts'
+import { hrefOf, Link, openView } from '../place.tsx'
 import type { Verdict } from '../responses.ts'
+import { Button } from '../ui/button.tsx'
+import { confirmed } from '../ui/dialog.tsx'
+import { Loaded } from '../ui/loaded.tsx'
+import { Badge, Pairs, Part, Prose, type Tone } from '../ui/marks.tsx'
+import { showNote } from '../ui/notices.tsx'
 
 /** The subject of the verdict. A proxy does not know accounts. */
 const SCOPE = PLAYS_SERVICE ? 'all accounts' : 'all clients'
 
-/**
- * Whether the clients of all accounts complied with the contract. The stream has only the requests of one account, so the
- * verdict is also loaded regularly.
- */
-const verdict = createResource({ load: () => call('getVerdict'), afterRequests: 400, polled: true, shared: true })
+/** Whether the clients of all accounts complied with the contract. */
+const verdict = createSource({ after: 'requests', isShared: true }, () => call('getVerdict'))
 
 /** The verdict for display. It is green only while the server confirms it. */
-const shownVerdict = computed(() => {
-  const isCurrent = connection.value !== 'lost' && verdict.failure.value === undefined
-  const report = verdict.data.value
-  return report === undefined || !isCurrent ? { tone: '', words: 'verdict unknown' } : describe(report)
-})
+function show({ data, failure }: LoadedData<Verdict>): { tone: Tone; words: string } {
+  const isCurrent = connection.value !== 'lost' && failure === undefined
+  return data === undefined || !isCurrent ? { tone: '', words: 'verdict unknown' } : describe(data)
+}
 
 function describe(report: Verdict): { tone: Tone; words: string } {
   const { passed, requests, judged, service } = report
@@ -45,66 +41,46 @@ function describe(report: Verdict): { tone: Tone; words: string } {
   return { tone: '', words: judged === 0 ? 'nothing checked yet' : 'not everything is checked' }
 }
 
-/** It is a part of the address of each view. */
-const sheet = createParameter({ name: 'sheet' })
-
-function close(): void {
-  sheet.value = ''
-}
-
-function openRequest(request: string): void {
-  go({ tab: 'requests', subject: request })
-}
-
+/** The verdict in the header of every view, which leads to what is behind it. */
 export function VerdictPill() {
-  const { tone, words } = shownVerdict.value
+  const { tone, words } = show(verdict.use())
   const text = `A${SCOPE.slice(1)}: ${words}`
   return (
     <>
-      <button
-        type="button"
-        id="verdict"
+      <a
+        href={hrefOf({ view: 'verdict' })}
         title={text}
         class={`pill dot ${tone} ${tone === '' ? 'hollow' : ''}`}
-        aria-haspopup="dialog"
-        onClick={() => (sheet.value = 'verdict')}
+        aria-current={openView.value === 'verdict' ? 'page' : undefined}
       >
         {text}
-      </button>
+      </a>
       <span class="unseen" role="status">
         {tone === 'bad' && 'The contract was violated.'}
       </span>
-      {sheet.value === 'verdict' && (
-        <Sheet id="verdict-sheet" title={`Verdict of ${SCOPE}`} onClose={close}>
-          <VerdictDetails />
-        </Sheet>
-      )}
     </>
   )
 }
 
-function VerdictDetails() {
-  const report = verdict.data.value
-  const failure = verdict.failure.value
-  const { tone, words } = shownVerdict.value
+export function VerdictView() {
+  const loaded = verdict.use()
+  const { tone, words } = show(loaded)
   return (
-    <>
-      {failure !== undefined && (
-        <p class="refusal bad" role="alert">
-          <ErrorText error={failure} /> What is below is old.
-        </p>
-      )}
-      {report !== undefined && (
-        <>
-          <p class={`refusal ${tone}`}>
-            <strong>{words[0]?.toUpperCase() + words.slice(1)}.</strong> <Prose text={report.message} />
-          </p>
-          <Counts report={report} />
-          <Violations report={report} />
-          <Findings report={report} />
-          <Politeness report={report} />
-        </>
-      )}
+    <div class="card stack">
+      <h2>Verdict of {SCOPE}</h2>
+      <Loaded of={loaded} what="the verdict">
+        {(report) => (
+          <>
+            <p class={`refusal ${tone}`}>
+              <strong>{words[0]?.toUpperCase() + words.slice(1)}.</strong> <Prose text={report.message} />
+            </p>
+            <Counts report={report} />
+            <Violations report={report} />
+            <Findings report={report} />
+            <Politeness report={report} />
+          </>
+        )}
+      </Loaded>
       <Part title="Start the verdict again">
         <p class="soft">
           The verdict counts the requests of {SCOPE} since the program was started or the verdict was started again.
@@ -112,11 +88,11 @@ function VerdictDetails() {
         </p>
         {isOffered('clearVerdict') && (
           <div class="row">
-            <Button words="Start the verdict again…" id="verdict-clear" kind="danger" work={startAgain} />
+            <Button words="Start the verdict again…" kind="danger" work={startAgain} />
           </div>
         )}
       </Part>
-    </>
+    </div>
   )
 }
 
@@ -126,7 +102,7 @@ async function startAgain(): Promise<void> {
     'The requests stay in the journal.'
   if (!(await confirmed('Start the verdict again?', text, 'Start again'))) return
   await call('clearVerdict')
-  await verdict.refresh()
+  await refreshShown()
   showNote('The verdict starts again.')
 }
 
@@ -159,7 +135,7 @@ function Violations({ report: { violations } }: { report: Verdict }) {
           : 'Violations'
       }
     >
-      <ul id="violations" class="ruled">
+      <ul class="ruled">
         {first.map(({ request_id, account, method, path, status, code, message }) => (
           <Wrong key={request_id} about={`${method} ${path}`} request={request_id}>
             {code !== null && <Badge tone="bad">{`${status ?? ''} ${code}`}</Badge>}{' '}
@@ -178,7 +154,7 @@ function Findings({ report: { service } }: { report: Verdict }) {
   if (service === undefined || service.findings === 0) return null
   return (
     <Part title="What the service did wrong">
-      <ul id="findings" class="ruled">
+      <ul class="ruled">
         {service.first.map(({ id, label, request_id, method, path, status, message }) => (
           <Wrong key={id} about={`${method} ${path}`} request={request_id}>
             <Badge tone="bad">{label}</Badge> {status !== null && <Badge>{status}</Badge>}
@@ -199,7 +175,9 @@ function Wrong({ about, request, children }: { about: string; request: string | 
         <span class="mono">{about}</span> {children}
       </div>
       {request !== null && (
-        <Button words="Open" small aria-label={`Open the request ${about}`} work={() => openRequest(request)} />
+        <Link class="button small" view="requests" subject={request} label={`Open the request ${about}`}>
+          Open
+        </Link>
       )}
     </li>
   )
@@ -210,7 +188,7 @@ function Politeness({ report: { politeness } }: { report: Verdict }) {
   return (
     <Part title="Politeness">
       <p class="soft">The service asks its clients to avoid this. It does not change the verdict.</p>
-      <ul id="politeness" class="ruled">
+      <ul class="ruled">
         {politeness.map(({ kind, message, request_ids }) => (
           <li key={kind} class="stack">
             <p>
@@ -218,13 +196,9 @@ function Politeness({ report: { politeness } }: { report: Verdict }) {
             </p>
             <div class="row">
               {request_ids.map((id, index) => (
-                <Button
-                  words={`Request ${index + 1}`}
-                  key={id}
-                  small
-                  aria-label={`Request ${index + 1}, ${id}`}
-                  work={() => openRequest(id)}
-                />
+                <Link key={id} class="button small" view="requests" subject={id} label={`Request ${index + 1}, ${id}`}>
+                  Request {index + 1}
+                </Link>
               ))}
             </div>
           </li>

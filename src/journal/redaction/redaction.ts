@@ -19,6 +19,9 @@ const WITH_SCHEME = /^(\S+)\s+(.+)$/
 /** The replacement for a secret in a request that was recorded before. */
 const NO_SECRET = /^[<>\s]*(?:\[redacted\][<>\s]*)+$/
 
+/** A query without a match has no credential, whatever is a name in it and what is a value. Most have none. */
+const MAY_NAME_CREDENTIAL = /key|token|secret|auth|passw|cookie|[%+]/i
+
 const NAMES = { limit: 1_000, longest: 100 }
 /** Clients send the same few names of fields with each request. */
 export const isCredential = memoize((name) => CREDENTIAL.test(name), NAMES)
@@ -42,7 +45,7 @@ const NONE: readonly string[] = []
 /** The credentials in the query of a target. */
 export function credentialsInQuery(target: string): readonly string[] {
   const query = queryOf(target)
-  if (query === '') return NONE
+  if (!MAY_NAME_CREDENTIAL.test(query)) return NONE
   const found = readParameters(query).filter(([name, value]) => isCredential(name) && !NO_SECRET.test(value))
   return found.map(([, value]) => value)
 }
@@ -104,15 +107,18 @@ export function withoutBrackets(redacted: string): string {
 
 /** A query without secrets. */
 function redactQuery(query: string, redact: Redact): string {
+  if (!MAY_NAME_CREDENTIAL.test(query)) return redact(query)
   const hidden = query.replaceAll(/(^|&)([^&=]*)=([^&]+)/g, (parameter, before: string, name: string) =>
     isCredential(name) ? `${before}${name}=${HIDDEN}` : parameter,
   )
   return redact(hidden)
 }
 
-/** A copy of a JSON value with all of its texts redacted, including the names of fields. */
+/** A JSON value with all of its texts redacted, including the names of fields. It is a copy if it has any secret. */
 export function redactWithin<Value>(value: Value, redact: Redact): Value {
-  const copy: unknown = JSON.parse(JSON.stringify(value), (_, item: unknown) => {
+  const text = JSON.stringify(value)
+  if (redact(text) === text) return value
+  const copy: unknown = JSON.parse(text, (_, item: unknown) => {
     if (typeof item === 'string') return redact(item)
     if (!isObject(item)) return item
     return Object.fromEntries(Object.entries(item).map(([name, part]) => [redact(name), part]))
@@ -204,12 +210,7 @@ function hideWhole(): string {
 }
 
 /** A function of its own, because a call of this one makes objects before it looks at the text. */
-function hideFound(
-  text: string,
-  known: readonly Secrets[],
-  labelOf: (found: string) => string,
-  end: number,
-): string {
+function hideFound(text: string, known: readonly Secrets[], labelOf: (found: string) => string, end: number): string {
   const ranges: [start: number, end: number][] = []
   const note = (start: number, end: number) => void ranges.push([start, end])
   const search = (reading: string, noteIn: typeof note) => {

@@ -44,19 +44,22 @@ interface Sender {
   key?: string | undefined
 }
 
+/** Header fields as they came, and as the journal shows them. */
+interface ShownFields {
+  fields: readonly string[]
+  shown: readonly string[]
+}
+
 /** Hides the secrets of a server, and those that a request presents, in all parts of an exchange. */
 export class RequestRedaction {
   readonly redact: Redact
   /** The hash of the key that the request presents. */
   readonly presented: string | undefined
-  /** Hides the secrets in an immutable JSON value, such as a fault rule. It is copied once. */
-  readonly within: <Value extends object>(value: Value) => Value
   readonly #limit: number
   readonly #longest: number
   readonly #recordLong: (body: Content) => RecordedBody
-  /** The header fields of the last request, and how they are shown. Most requests have the same again, or nearly so. */
-  #last: readonly string[] = []
-  #shown: readonly string[] = []
+  /** By their number: the header fields of the last request with so many, and how they are shown. Most come again. */
+  readonly #seen = new Map<number, ShownFields>()
 
   constructor(known: Secrets, { headers, key }: Sender, credentials: readonly string[], limit: number) {
     const presented = new Secrets(credentials.filter((secret) => !known.has(secret)))
@@ -70,8 +73,12 @@ export class RequestRedaction {
     this.#limit = limit
     this.#longest = ESCAPED * Math.max(known.longest, presented.longest, LONGEST_SHAPE)
     this.redact = (text, end) => hideSecrets(text, all, labelOf, end)
-    this.within = memoizeWeakly((value: object) => redactWithin(value, this.redact)) as typeof this.within
     this.#recordLong = memoizeWeakly((body) => this.#record(body))
+  }
+
+  /** Hides the secrets in an immutable JSON value. */
+  within<Value extends object>(value: Value): Value {
+    return redactWithin(value, this.redact)
   }
 
   /** Hides the secrets in a body. */
@@ -110,19 +117,17 @@ export class RequestRedaction {
 
   /** The header fields of a request. */
   headers(fields: readonly string[]): readonly string[] {
-    const last = this.#last
-    const isAlike = fields.length === last.length
-    if (isAlike && fields.every((each, index) => each === last[index])) return this.#shown
+    const last = this.#seen.get(fields.length)
+    if (last !== undefined && fields.every((each, index) => each === last.fields[index])) return last.shown
     // What is the same at the same place is shown in the same way.
-    const shown = isAlike ? this.#shown.slice() : []
+    const shown = last?.shown.slice() ?? []
     for (let index = 0; index < fields.length; index += 2) {
       const [name = '', value = ''] = [fields[index], fields[index + 1]]
-      if (isAlike && name === last[index] && value === last[index + 1]) continue
+      if (last !== undefined && name === last.fields[index] && value === last.fields[index + 1]) continue
       shown[index] = this.redact(name)
       shown[index + 1] = redactHeader(name, value, this.redact)
     }
-    this.#last = fields
-    this.#shown = shown
+    this.#seen.set(fields.length, { fields, shown })
     return shown
   }
 
@@ -139,10 +144,10 @@ export class RequestRedaction {
     return shown ?? fields
   }
 
-  /** Whether these header fields have the same names as the last ones, and the same credentials. */
+  /** Whether the last fields of this number had the same names, and the same credentials. */
   hasSameSecrets(fields: readonly string[]): boolean {
-    const last = this.#last
-    if (fields.length !== last.length) return false
+    const last = this.#seen.get(fields.length)?.fields
+    if (last === undefined) return false
     for (let index = 0; index < fields.length; index += 2) {
       if (fields[index] !== last[index]) return false
       if (fields[index + 1] !== last[index + 1] && isCredential(fields[index] ?? '')) return false

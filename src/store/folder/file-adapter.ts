@@ -4,10 +4,38 @@ import { basename, dirname, join } from 'node:path'
 import type { Adapter } from 'lowdb'
 import type { Semaphore } from '../../ground/semaphore.ts'
 import { StoreError } from '../store-error.ts'
-import type { WriteFailures } from './write-failures.ts'
 
 /** What a finished write survives: the end of the process (`rename`), or also that of the machine (`fsync`). */
 export type Durability = 'rename' | 'fsync'
+
+/** Is told of failed writes: once, however many requests fail, and once when a file can be written again. */
+export interface WriteFailureListener {
+  began(error: StoreError): void
+  ended(): void
+}
+
+/** Whether files cannot be written. */
+export class WriteFailures {
+  readonly #listener: WriteFailureListener | undefined
+  #isFailing = false
+
+  constructor(listener: WriteFailureListener | undefined) {
+    this.#listener = listener
+  }
+
+  /** Returns the error, marked as reported if there is a listener. */
+  began(error: StoreError): StoreError {
+    error.reported = this.#listener !== undefined
+    if (!this.#isFailing) this.#listener?.began(error)
+    this.#isFailing = true
+    return error
+  }
+
+  ended(): void {
+    if (this.#isFailing) this.#listener?.ended()
+    this.#isFailing = false
+  }
+}
 
 /** What all files of a folder share. */
 export interface FileAccess {
@@ -32,7 +60,6 @@ export class FileAdapter<Data extends object> implements Adapter<Data | null> {
   readonly #path: string
   readonly #format: FileFormat<Data>
   readonly #access: FileAccess
-  #exists = false
 
   constructor(path: string, format: FileFormat<Data>, access: FileAccess) {
     this.#path = path
@@ -43,7 +70,6 @@ export class FileAdapter<Data extends object> implements Adapter<Data | null> {
   /** `null` if there is no file. @throws StoreError `damaged`, `unusable` */
   async read(): Promise<Data | null> {
     const content = this.#readContent()
-    this.#exists = content !== null
     return content && this.#format.parse(this.#path, content)
   }
 
@@ -62,6 +88,7 @@ export class FileAdapter<Data extends object> implements Adapter<Data | null> {
         throw error
       }
     })
+    this.#access.failures.ended()
   }
 
   /** Deletes the file for good; a missing file is no error. */
@@ -91,10 +118,8 @@ export class FileAdapter<Data extends object> implements Adapter<Data | null> {
         if (flush) await syncFolder(dirname(this.#path))
       })
     } catch (cause) {
-      throw failures.failed(this.#exists ? this.#path : undefined, unusable(this.#path, verb, cause))
+      throw failures.began(unusable(this.#path, verb, cause))
     }
-    this.#exists = verb === 'written'
-    failures.succeeded(this.#path)
   }
 }
 

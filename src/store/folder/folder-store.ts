@@ -17,11 +17,12 @@ import {
   FileAdapter,
   type FileFormat,
   syncFolder,
+  type WriteFailureListener,
+  WriteFailures,
 } from './file-adapter.ts'
 import { accountFormat, parseJson } from './file-format.ts'
 import { lockFolder } from './folder-lock.ts'
 import { describeExposure, makeFolder, unusableFolder } from './private-folder.ts'
-import { type WriteFailureListener, WriteFailures } from './write-failures.ts'
 
 /** How many files are written at the same time: each needs a file descriptor, and there may be thousands of accounts. */
 const MAX_WRITES = 64

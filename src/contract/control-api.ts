@@ -1,0 +1,85 @@
+import type { Refusal } from '../domain/errors.ts'
+import { isInstant, parseDuration } from '../domain/iso-8601.ts'
+import { kebab } from '../domain/settings.ts'
+import { valueAt } from '../ground/json.ts'
+import type { Api } from './api.ts'
+import { compileApi } from './api-compiler.ts'
+import { readDocument, resolveDocument } from './document.ts'
+import { createCompiler } from './schema-compiler.ts'
+
+/** The error codes of the control plane. Its document gives each a status and a message. A test compares both lists. */
+export const ADMIN_CODES = [
+  'unauthorized',
+  'forbidden',
+  'invalid_request_body',
+  'invalid_json',
+  'unknown_field',
+  'missing_field',
+  'invalid_field_type',
+  'conflicting_fields',
+  'invalid_value',
+  'invalid_fixture',
+  'not_found',
+  'request_too_large',
+  'taken',
+  'too_many',
+  'protected',
+  'refused',
+  'insufficient_storage',
+  'unavailable',
+  'internal_error',
+] as const
+
+export type AdminCode = (typeof ADMIN_CODES)[number]
+export type AdminRefusal = Refusal<AdminCode>
+
+/** The control plane's OpenAPI document. */
+const CONTROL_DOCUMENT = 'src/admin/openapi.yaml'
+
+let api: Promise<Api> | undefined
+
+/**
+ * The compiled document of the control plane. All servers of the process share it. With `validated: false`, it is
+ * validated, which a test does so that no start need.
+ */
+export function loadControlApi({ validated = true }: { validated?: boolean } = {}): Promise<Api> {
+  if (!validated) return compileControlApi(validated)
+  api ??= compileControlApi(validated)
+  return api
+}
+
+async function compileControlApi(validated: boolean): Promise<Api> {
+  const text = await readDocument({ path: CONTROL_DOCUMENT, codes: ADMIN_CODES, validated })
+  const document = await resolveDocument(text)
+  const formats = { 'date-time': isInstant, duration: (given: string) => parseDuration(given) !== undefined }
+  return compileApi(document, createCompiler(formats, { validateSchema: !validated }))
+}
+
+/** The numeric settings of the document, which says what each one means. */
+const LIMITS = [
+  'bodyLimit',
+  'nestingLimit',
+  'faultsPerAccount',
+  'snapshotsPerAccount',
+  'keysPerAccount',
+  'recordsLimit',
+  'overviewRecords',
+  'namedDomains',
+  'answerLimit',
+  'pageDefault',
+  'pageLimit',
+  'pageBytes',
+  'eventStreams',
+] as const
+
+export type ControlLimits = Readonly<Record<(typeof LIMITS)[number], number>>
+
+/** The limits in the settings of the document. */
+export function readLimits({ document }: Api): ControlLimits {
+  const read = (name: string) => {
+    const value = valueAt(document.source, `/x-settings/${kebab(name)}/value`)
+    if (typeof value !== 'number') throw new Error(`The control plane's document needs the setting ${kebab(name)}.`)
+    return value
+  }
+  return Object.fromEntries(LIMITS.map((name) => [name, read(name)])) as ControlLimits
+}
