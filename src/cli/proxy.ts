@@ -86,7 +86,7 @@ export const proxy: Command = {
     const ready = values.readyFile === undefined ? undefined : new ReadyFile(values.readyFile, sources.readyFile)
     const recording = await openRecording(values.record, sources.record)
     const work = async (execution: Execution) => {
-      const judge = await Judge.begin({ choices, isSoleWriter: values.soleWriter })
+      const judge = new Judge({ choices, isSoleWriter: values.soleWriter })
       const answers = new AnswerCounts(choices.contract)
       const session = { reading, review, target, execution, answers, recording, judge }
       const running = await withNamedOptions(sources, () => start(session))

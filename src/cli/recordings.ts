@@ -52,7 +52,7 @@ export async function judgeRecordings(
     const recording = await HarRecording.open(files, { contract: choices.contract, baseUrl, signal })
     const { size, secrets, baseUrl: target } = recording
     execution.show(`0 of ${size} exchanges judged`)
-    const judge = await Judge.begin({ choices, isSoleWriter: soleWriter })
+    const judge = new Judge({ choices, isSoleWriter: soleWriter })
     const answers = new AnswerCounts(choices.contract)
     let done = 0
     try {

@@ -95,7 +95,7 @@ export async function askService(asking: Asking): Promise<AskedService> {
       ...{ client: clientOf(asking), contract: choices.contract, apiKey, holdings, ledger, reserve, waits, sleep },
       ...{ signal, writes, clock: systemClock, suffix: asking.domainSuffix },
       plan: planProbes({ writes, exhaust }),
-      judge: await Judge.begin({ choices, isOwnName, isSoleWriter }),
+      judge: new Judge({ choices, isOwnName, isSoleWriter }),
       onProgress(progress) {
         const text = describeProgress(progress)
         // A long wait repeats the same text, and a log needs it only once.

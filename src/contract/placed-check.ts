@@ -20,16 +20,15 @@ const NONE: readonly never[] = []
  */
 export function createPlacedCheck(document: Json, pointer: string, compile: (extent: Extent) => Validate): PlacedCheck {
   let [isValid, findAll]: (Validate | undefined)[] = []
-  /** Equal bodies are often one object. */
-  const valid = new WeakSet<object>()
+  /** Who asks again and again gets the same answer, which the reader of exchanges makes one object. */
+  let latest: unknown
   const places = new Map<string, string>()
   return (value, long = false) => {
-    const object = typeof value === 'object' && value !== null ? value : undefined
-    if (object !== undefined && valid.has(object)) return NONE
+    if (value === latest && latest !== undefined) return NONE
     // Nearly all values are valid, and this shows it in half the time.
     isValid ??= compile('first')
     if (isValid(value)) {
-      if (object !== undefined) valid.add(object)
+      latest = value
       return NONE
     }
     if (!long) {

@@ -5,7 +5,7 @@ import { type Assumption, assumptionsOf } from './assumptions.ts'
 import type { Contract } from './contract.ts'
 import { followReferences } from './document.ts'
 import { comparableHostname } from './hostname.ts'
-import { createPlacedCheck, type PlacedCheck } from './placed-check.ts'
+import { createPlacedCheck, type PlacedCheck, walkTo } from './placed-check.ts'
 import { follow } from './references.ts'
 import { createCompiler, UUID } from './schema-compiler.ts'
 import { demandedKeywords, rewrite } from './widening.ts'
@@ -17,11 +17,9 @@ export interface Widest {
   readonly errors: string
   /** The check against the schema at a pointer of the document, in which each open schema may be any alternative. */
   checkAt(pointer: string): PlacedCheck
-  successStatuses(operation: Operation): ReadonlySet<number>
+  of(operation: Operation): WidestOperation
   /** The statuses that an operation can answer a code with. */
   statusesOf(code: string): ReadonlySet<number>
-  /** The codes that an operation can answer with. */
-  codesOf(operation: Operation): ReadonlySet<string>
   /** Whether a request outside of every operation can be refused like this; without a code, whether with any. */
   isRefusedOutside(status: number, code?: string): boolean
   /**
@@ -31,8 +29,25 @@ export interface Widest {
   isOpen(place: string): boolean
 }
 
+/** What the specification permits an operation. */
+interface WidestOperation {
+  /** The statuses of a success. */
+  readonly statuses: ReadonlySet<number>
+  /** The codes of its refusals. */
+  readonly codes: ReadonlySet<string>
+  readonly checkBody: PlacedCheck
+  /** The check of a success, its place in the document, and whether the specification does not show the data. */
+  readonly checkSuccess: PlacedCheck
+  readonly content: string
+  readonly isOpen: boolean
+  /** The header fields that tell of the quota, each with the place of a keyword about it. */
+  readonly quota: readonly { name: string; field: string; check: PlacedCheck; placeOf(...steps: string[]): string }[]
+}
+
+const QUOTA_FIELDS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
+
 /** The widest document of a contract with the overlays of the user. All callers in a process share the result. */
-export const readWidest = memoizeWeakly((contract: Contract): Widest => {
+export const widestOf = memoizeWeakly((contract: Contract): Widest => {
   const { source, extensions } = contract.document
   const assumptions = assumptionsOf(source, extensions)
   const errors = pointTo(extensions.find(({ key }) => key === 'x-errors')?.holder ?? '', 'x-errors')
@@ -52,30 +67,48 @@ export const readWidest = memoizeWeakly((contract: Contract): Widest => {
     resolved ??= followReferences({ paths: source['paths'], components })
     return (valueAt(resolved, pointer) ?? {}) as Json
   }
+  const checkAt = memoize(
+    (pointer) => createPlacedCheck(source, pointer, (extent) => compile(schemaAt(pointer), extent)),
+    { limit: Number.POSITIVE_INFINITY },
+  )
+  function isOpen(place: string): boolean {
+    if (open.has(place)) return true
+    // What the specification leaves open as a whole, such as the body of a response, has no part that is fixed.
+    const parent = place.slice(0, place.lastIndexOf('/'))
+    return parent.startsWith('/components/schemas/') && open.has(parent)
+  }
+  function readOperation(operation: Operation): WidestOperation {
+    const statuses = [...paths].flatMap((each) =>
+      Object.keys((valueAt({ paths: each }, `${pointerOf(operation)}/responses`) ?? {}) as Json).map(Number),
+    )
+    const success = pointTo(`${pointerOf(operation)}/responses`, operation.success.status)
+    const schema = `${success}/content/application~1json/schema`
+    return {
+      statuses: new Set(statuses.filter((status) => status < 300)),
+      codes: codesOf(source, operation),
+      checkBody: checkAt(`${pointerOf(operation)}/requestBody/content/application~1json/schema`),
+      checkSuccess: checkAt(schema),
+      content: walkTo(source, success, 'content'),
+      isOpen: isOpen(walkTo(source, schema, 'properties', 'data', 'type').replace(/\/type$/, '')),
+      quota: QUOTA_FIELDS.map((name) => ({
+        name,
+        field: name.toLowerCase(),
+        check: checkAt(`${success}/headers/${name}/schema`),
+        placeOf: (...steps) => walkTo(source, success, 'headers', name, ...steps),
+      })),
+    }
+  }
   return {
     contract,
     errors,
-    checkAt: memoize((pointer) => createPlacedCheck(source, pointer, (extent) => compile(schemaAt(pointer), extent)), {
-      limit: Number.POSITIVE_INFINITY,
-    }),
-    successStatuses: memoizeWeakly((operation: Operation) => {
-      const all = [...paths].flatMap((each) =>
-        Object.keys((valueAt({ paths: each }, `${pointerOf(operation)}/responses`) ?? {}) as Json).map(Number),
-      )
-      return new Set(all.filter((status) => status < 300))
-    }),
+    checkAt,
+    isOpen,
+    of: memoizeWeakly(readOperation),
     statusesOf: memoize((code) => new Set(inside.filter((each) => each.code === code).map(({ status }) => status)), {
       limit: 100,
     }),
-    codesOf: memoizeWeakly((operation: Operation) => codesOf(source, operation)),
     isRefusedOutside: (status, code) =>
       outside.some((each) => each.status === status && (code === undefined || each.code === code)),
-    isOpen(place) {
-      if (open.has(place)) return true
-      // What the specification leaves open as a whole, such as the body of a response, has no part that is fixed.
-      const parent = place.slice(0, place.lastIndexOf('/'))
-      return parent.startsWith('/components/schemas/') && open.has(parent)
-    },
   }
 })
 

@@ -8,9 +8,9 @@ import { shorten } from '../ground/show.ts'
 import { RealDate } from '../ground/timers.ts'
 import { type Redact, redactorForAll, redactTarget } from '../journal/redaction/redaction.ts'
 import { Secrets } from '../journal/redaction/secrets.ts'
-import { type ChoiceObservation, Observations } from '../judge/choice-evidence.ts'
 import type { JudgedDifference } from '../judge/finding.ts'
 import type { Conclusion } from '../judge/judge.ts'
+import { type ChoiceObservation, EVIDENCE_KEPT } from '../judge/open-choice.ts'
 import { writeTarget } from '../reports/targets.ts'
 import { checkContent, EvidenceError, readText } from './evidence-input.ts'
 
@@ -132,8 +132,6 @@ const AGAIN = 'make the evidence again with check, proxy or verify'
 
 /** Puts evidence about the same choices together. */
 export function joinEvidence(one: Evidence, other: Evidence): Evidence {
-  const observations = new Observations()
-  for (const each of [...one.observations, ...other.observations]) observations.add(each)
   const findings = new Map(one.findings.map((each) => [each.id, each]))
   for (const finding of other.findings) {
     const known = findings.get(finding.id)
@@ -148,10 +146,22 @@ export function joinEvidence(one: Evidence, other: Evidence): Evidence {
     targets: unique([...one.targets, ...other.targets]),
     exchanges: one.exchanges + other.exchanges,
     judged: one.judged + other.judged,
-    observations: observations.all,
+    observations: joinObservations([...one.observations, ...other.observations]),
     findings: [...findings.values()],
     messages: Object.fromEntries(messages),
   }
+}
+
+/** Joins equal observations. The exchanges of the first ones stay as evidence. */
+function joinObservations(all: readonly ChoiceObservation[]): ChoiceObservation[] {
+  const joined = new Map<string, ChoiceObservation>()
+  for (const each of all) {
+    const key = `${each.id} ${each.permits.join()}`
+    const known = joined.get(key)
+    const evidence = unique([...(known?.evidence ?? []), ...each.evidence]).slice(0, EVIDENCE_KEPT)
+    joined.set(key, { ...each, evidence, count: each.count + (known?.count ?? 0) })
+  }
+  return [...joined.values()]
 }
 
 /** Identifies what the numbers of alternatives mean. */

@@ -2,7 +2,7 @@ import type { Choices } from '../contract/choices.ts'
 import { plural } from '../ground/plural.ts'
 import { type FailOn, isCounted, type JudgedDifference, type Party } from '../judge/finding.ts'
 import type { Conclusion } from '../judge/judge.ts'
-import type { AssumptionVerdict } from '../judge/verdict.ts'
+import type { AssumptionVerdict } from '../judge/verdicts.ts'
 import { decideVerdicts } from '../judge/verdicts.ts'
 import {
   type CommandTimes,

@@ -1,6 +1,6 @@
 import * as zlib from 'node:zlib'
 import { readJson } from '../ground/json.ts'
-import type { SeenBody } from './exchange.ts'
+import { KnownBody, type SeenBody } from './exchange.ts'
 
 /** How many bytes a body may have without its content codings. */
 const DECODED_LIMIT = 16 << 20
@@ -30,7 +30,7 @@ export function decodeBody(bytes: Buffer, coding: string | undefined, limit = DE
     .split(',')
     .map((name) => name.trim().replace(/^x-/, ''))
   const applied = codings.filter((name) => name !== '' && name !== 'identity')
-  if (bytes.length === 0 || applied.length === 0) return { isKnown: true, bytes }
+  if (bytes.length === 0 || applied.length === 0) return new KnownBody(bytes)
   if (applied.length > CODINGS_LIMIT) return unknown(`The body has more than ${CODINGS_LIMIT} content codings.`)
   let decoded = bytes
   for (const name of applied.toReversed()) {
@@ -39,14 +39,14 @@ export function decodeBody(bytes: Buffer, coding: string | undefined, limit = DE
       if (undo === undefined) throw new Error('unknown')
       decoded = undo(decoded, { maxOutputLength: limit })
     } catch (error) {
-      if (readJson(bytes.toString()) !== undefined) return { isKnown: true, bytes }
+      if (readJson(bytes.toString()) !== undefined) return new KnownBody(bytes)
       if (undo === undefined) return unknown(`The content coding ${name.slice(0, 40)} cannot be undone here.`)
       const isTooLarge = (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE'
       const reason = isTooLarge ? `has more than ${limit} bytes` : 'is damaged'
       return unknown(`The body with the content coding ${name} ${reason}.`)
     }
   }
-  return { isKnown: true, bytes: decoded }
+  return new KnownBody(decoded)
 }
 
 /** Some servers send "deflate" without the zlib frame (RFC 9110 §8.4.1.2). */

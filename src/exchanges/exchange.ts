@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer'
+
 /**
  * A request that was sent to a service, and the response. It holds no key: the code that makes an exchange removes the
  * key first, so later code cannot show it.
@@ -46,8 +48,40 @@ export function hasField({ headers, hidden }: Pick<SeenRequest, 'headers' | 'hid
 /** By lower-case name. The object has no prototype, because a field can have any name. */
 export type SeenHeaders = Readonly<Record<string, string>>
 
-/** What a recording has of a body. If there is no body, `bytes` is empty. */
-export type SeenBody = { isKnown: true; bytes: Buffer } | { isKnown: false; reason: string }
+/** What a recording has of a body. */
+export type SeenBody = KnownBody | { isKnown: false; reason: string }
+
+/** A body that was seen; it is empty if there was none. Text and bytes are made from each other when they are needed. */
+export class KnownBody {
+  readonly isKnown = true
+  #text: string | undefined
+  #bytes: Buffer | undefined
+  /** In bytes. */
+  readonly size: number
+
+  constructor(content: string | Buffer) {
+    if (typeof content === 'string') this.#text = content
+    else this.#bytes = content
+    this.size = typeof content === 'string' ? Buffer.byteLength(content) : content.length
+  }
+
+  get bytes(): Buffer {
+    this.#bytes ??= Buffer.from(this.#text ?? '')
+    return this.#bytes
+  }
+
+  /** What is not UTF-8 has other characters in its place. */
+  get text(): string {
+    this.#text ??= this.#bytes?.toString() ?? ''
+    return this.#text
+  }
+
+  get isUtf8(): boolean {
+    return this.#bytes === undefined || isUtf8(this.#bytes)
+  }
+}
+
+export const EMPTY_BODY = new KnownBody('')
 
 /** What a request says about its sender. */
 export type Credentials =
@@ -61,3 +95,12 @@ export type Credentials =
    * is. `isInvented`: the sender knows that no account has this key.
    */
   | { kind: 'sent'; scheme: string; key: string; isWord: boolean; isInvented?: boolean }
+
+/** The form of the key: as in the specification, with the scheme in another case, certainly wrong, or absent. */
+export function formOf(credentials: Credentials): 'exact' | 'any-case' | 'wrong' | 'none' | 'unknown' {
+  if (credentials.kind !== 'sent') return credentials.kind
+  const { scheme, isWord, isInvented = false } = credentials
+  if (!isWord || isInvented) return 'wrong'
+  if (scheme === 'Bearer') return 'exact'
+  return scheme.toLowerCase() === 'bearer' ? 'any-case' : 'wrong'
+}

@@ -4,7 +4,7 @@ import { memoize } from '../ground/memo.ts'
 import { HIDDEN } from '../journal/redaction/key-shapes.ts'
 import { findCredentials, hideSecrets, isCredential, type Redact, redactField } from '../journal/redaction/redaction.ts'
 import { Secrets, SHORT } from '../journal/redaction/secrets.ts'
-import type { Credentials, SeenBody, SeenHeaders } from './exchange.ts'
+import { type Credentials, KnownBody, type SeenBody, type SeenHeaders } from './exchange.ts'
 
 /** The header fields of a message as they were sent: a name can occur more than once. */
 export type HeaderFields = readonly (readonly [name: string, value: string])[]
@@ -120,6 +120,11 @@ const factsOf = memoize(
   REMEMBERED,
 )
 
+/** Whether the value of a header field with this name is a secret. */
+export function holdsSecret(name: string): boolean {
+  return factsOf(name).holdsSecret
+}
+
 /** The header fields of a message as the judgement sees them. */
 export function readFields(fields: HeaderFields, redact: Redact): SeenHeaders {
   const headers: Record<string, string> = Object.create(null)
@@ -143,17 +148,17 @@ function isTelling(secret: string): boolean {
  * key is unknown: without the key, a name would be another name.
  */
 export function redactBody(body: SeenBody, redact: Redact): SeenBody {
-  if (!body.isKnown || body.bytes.length === 0) return body
-  const text = body.bytes.toString()
+  if (!body.isKnown || body.size === 0) return body
+  const { text } = body
   if (redact(text) === text) return body
   // A reader of the body ignores the byte order mark, too.
-  if (readJson(text.replace(/^\ufeff/, '')) === undefined) return { isKnown: true, bytes: Buffer.from(redact(text)) }
+  if (readJson(text.replace(/^\ufeff/, '')) === undefined) return new KnownBody(redact(text))
   const copy = text.replaceAll(MESSAGE, (message, field: string, said: string) => {
     const hidden = redact(said)
     return hidden === said ? message : field + hidden
   })
   if (redact(copy) !== copy) return { isKnown: false, reason: REDACTED }
-  return { isKnown: true, bytes: Buffer.from(copy) }
+  return new KnownBody(copy)
 }
 
 /** A message in JSON: its name, and its text without the quotation marks. */

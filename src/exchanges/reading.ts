@@ -7,6 +7,7 @@ import { isObject, readJson, valueAt } from '../ground/json.ts'
 import { memoize } from '../ground/memo.ts'
 import { isDeeperThan } from '../ground/nesting.ts'
 import { splitTarget } from '../ground/target.ts'
+import { RealDate } from '../ground/timers.ts'
 import type { Exchange, SeenBody, SeenResponse } from './exchange.ts'
 
 /** What a service said, as the envelope shows it. `envelope` is the whole body, and `text` its JSON. */
@@ -20,12 +21,11 @@ type EnvelopeOutcome =
 export interface ReadExchange {
   exchange: Exchange
   response: SeenResponse
-  /** The route under our choice. */
+  /** The route under our choice, and where paths are matched leniently. */
   route: Route
+  lenient: Route
   /** The operation of the request under our choice. */
   operation: Operation | undefined
-  /** The operation that answered: `operation`, or for a success, one whose path differs only under our choice. */
-  answering: Operation | undefined
   path: string
   /** Without the question mark. */
   query: string | undefined
@@ -34,6 +34,11 @@ export interface ReadExchange {
   failed: ReturnType<typeof whoFailed>
   /** What the data of a success shows of the account, by the operation that answered. */
   shown: ShownData
+  /**
+   * When the response was sent by the clock of the service, in milliseconds, if it says so in its Date field (RFC 9110
+   * §6.6.1). That field has whole seconds.
+   */
+  sentAt: number | undefined
 }
 
 /** How deeply a response body may be nested to be judged; the contract has four levels. */
@@ -48,21 +53,34 @@ export function createReader(contract: Contract): (exchange: Exchange) => ReadEx
     if (response === undefined) return undefined
     const { path, query } = splitTarget(request.target)
     const route = findRoute(request.method, path)
-    const operation = route.ok ? route.operation : undefined
+    const lenient = route.ok ? route : findLeniently(request.method, path)
     const outcome = readOutcome(request.method, response)
-    const other = operation === undefined && outcome.kind === 'success' ? findLeniently(request.method, path) : route
-    const answering = other.ok ? other.operation : undefined
-    const shown = outcome.kind === 'success' ? shownBy(answering?.id, outcome.data) : {}
     const failed = whoFailed(outcome, request.method, response, contract)
-    return { exchange, response, route, operation, answering, path, query, outcome, failed, shown }
+    const answering = lenient.ok ? lenient.operation.id : undefined
+    const shown = outcome.kind === 'success' ? shownBy(answering, outcome.data) : NOTHING_SHOWN
+    const { date } = response.headers
+    const sentAt = date === undefined ? undefined : timeOf(date)
+    const operation = route.ok ? route.operation : undefined
+    return { exchange, response, route, lenient, operation, path, query, outcome, failed, shown, sentAt }
   }
 }
+
+const NOTHING_SHOWN: ShownData = {}
+
+/** Exchanges of one second have the same text. */
+const timeOf = memoize(
+  (text) => {
+    const date = RealDate.parse(text)
+    return Number.isNaN(date) ? undefined : date
+  },
+  { limit: 10, longest: 50 },
+)
 
 /** What a response says, if it has the envelope of the service. */
 export function readOutcome(method: string, { body }: SeenResponse): EnvelopeOutcome {
   if (method === 'HEAD') return { kind: 'unreadable', reason: 'A response to HEAD has no body.' }
   if (!body.isKnown) return { kind: 'unreadable', reason: body.reason }
-  return readEnvelope(body.bytes.toString())
+  return readEnvelope(body.text)
 }
 
 /** Clients ask again and again for what has not changed, so many bodies are read once. */
@@ -116,7 +134,7 @@ export function codeIn({ body }: SeenResponse, limit?: number): string | undefin
 
 /** The JSON in a body; `undefined` if there is none, or if it has more bytes than the limit. */
 export function envelopeIn(body: SeenBody, limit = Number.POSITIVE_INFINITY): unknown {
-  return body.isKnown && body.bytes.length <= limit ? readJson(body.bytes.toString()) : undefined
+  return body.isKnown && body.size <= limit ? readJson(body.text) : undefined
 }
 
 /** Whether a request with this method may change an account. */

@@ -1,14 +1,14 @@
 import type { ReadExchange } from '../exchanges/reading.ts'
-import type { Belief } from './belief.ts'
-import type { Source } from './believed.ts'
+import type { Belief, Source } from './belief.ts'
 import { takeChange } from './change-answers.ts'
 import type { Corridor, SureRefusal } from './corridor.ts'
 import { takeAddition, takeDomains, takeRecords, takeRemoval } from './domain-answers.ts'
+import type { Report } from './findings.ts'
 import { takeCreation, takeDeletion, takeGroups } from './group-answers.ts'
 import { doubtAnswer, doubtPart, doubtWhatIsNamed } from './losses.ts'
 import { codesOfState, corridorOf, MOST_ADDED } from './refusals.ts'
-import type { Remark, Success } from './remark.ts'
 import type { AskedRequest } from './request.ts'
+import type { Success } from './success.ts'
 
 /** The answer to a request that the gate let through. */
 export interface Admitted {
@@ -16,7 +16,7 @@ export interface Admitted {
   asked: AskedRequest
   belief: Belief
   source: Source
-  report(remark: Remark): void
+  report: Report
 }
 
 /**

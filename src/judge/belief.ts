@@ -1,5 +1,49 @@
-import type { DomainBelief, GroupBelief, SeenGroup, Source } from './believed.ts'
 import { asciiLowered, loosely } from './names.ts'
+
+/** What is believed of a domain. All times are in milliseconds on the clock of the service. */
+interface DomainBelief {
+  /** `undefined`: it is in doubt. */
+  isMonitored: boolean | undefined
+  /** As the last request or response spelt it. */
+  spelling: string
+  /** The number of its addition among all that were seen, if it is one of them. */
+  order?: number | undefined
+  /** When the request that added it was answered, if that was seen. */
+  addedAt?: number | undefined
+  /** When it was first seen since it was last not monitored. */
+  knownSince: number
+  /** Whether it had a record in a list of all records. */
+  hadRecord: boolean
+  /** The id of the exchange that showed it last. */
+  by: string
+}
+
+/** What is believed of a group. */
+export interface GroupBelief {
+  /** Of a group in doubt, the rest is what it was before. */
+  state: 'there' | 'gone' | 'in doubt'
+  name: string
+  /** In comparable form; `undefined` if they are not known. */
+  members: ReadonlySet<string> | undefined
+  /** Members that may have left the group: to another one, as in services where a domain has one group, or for an unclear reason. */
+  mayHaveLeft: ReadonlyMap<string, 'to another' | 'unclear'>
+  /** The number of its creation among all additions that were seen, if it is one of them. */
+  order?: number | undefined
+  /** Whether nothing but its creation was seen. */
+  isNew: boolean
+  /** When the exchange that showed this was over. */
+  at: number
+  by: string
+}
+
+/** A group as a response shows it, with members in comparable form. */
+export type SeenGroup = Pick<GroupBelief, 'name' | 'at' | 'by'> & { id: string; members: ReadonlySet<string> }
+
+/** The exchange that shows something. */
+export interface Source {
+  by: string
+  at: number
+}
 
 /** How many domains, and how many groups, are remembered. What is forgotten is unknown. */
 const REMEMBERED = 100_000
@@ -7,7 +51,7 @@ const NONE: ReadonlySet<string> = new Set()
 const NOBODY: GroupBelief['mayHaveLeft'] = new Map()
 const UNKNOWN_GROUP: GroupBelief = {
   ...{ state: 'in doubt', name: '', members: undefined, mayHaveLeft: NOBODY },
-  ...{ isInOrder: false, isNew: false, at: 0, by: '' },
+  ...{ isNew: false, at: 0, by: '' },
 }
 const NOT_SEEN = { knownSince: 0, hadRecord: false, by: '' }
 
@@ -104,8 +148,9 @@ export class Belief {
 
   /** A request has added the domain. */
   addDomain(name: string, spelling: string, { by, at }: Source): void {
-    const order = ++this.#additions
-    this.#setDomain(name, { ...NOT_SEEN, isMonitored: true, spelling, order, addedAt: at, knownSince: at, by })
+    this.#additions++
+    const [order, hadRecord] = [this.#additions, false]
+    this.#setDomain(name, { isMonitored: true, spelling, order, addedAt: at, knownSince: at, hadRecord, by })
   }
 
   /** A response shows that the domain is monitored. */
@@ -116,8 +161,8 @@ export class Belief {
       known.by = by
       return
     }
-    const seen = { spelling, seenAfter: this.#additions, knownSince: at, by }
-    this.#setDomain(name, { ...NOT_SEEN, isMonitored: true, ...seen })
+    const [order, addedAt, hadRecord] = [undefined, undefined, false]
+    this.#setDomain(name, { isMonitored: true, spelling, order, addedAt, knownSince: at, hadRecord, by })
   }
 
   /** A list of all records has one of the domain. */
@@ -152,32 +197,26 @@ export class Belief {
     this.#released.clear()
   }
 
-  addGroup({ id, isInOrder = true, ...seen }: SeenGroup): void {
+  addGroup({ id, ...seen }: SeenGroup): void {
     const order = ++this.#additions
-    this.#setGroup(id, { ...seen, state: 'there', mayHaveLeft: NOBODY, isInOrder, order, isNew: true })
+    const { name, members, at, by } = seen
+    this.#setGroup(id, { state: 'there', name, members, mayHaveLeft: NOBODY, order, isNew: true, at, by })
   }
 
   /** A response shows the group. */
-  seeGroup({ id, isInOrder, ...seen }: SeenGroup): void {
+  seeGroup({ id, ...seen }: SeenGroup): void {
     const known = this.#groups.get(id)
     const isSame = known?.members !== undefined && areSame(known.members, seen.members)
     if (isSame && known.state === 'there' && known.name === seen.name) {
       known.at = seen.at
       known.by = seen.by
       known.mayHaveLeft = NOBODY
-      known.isInOrder = isInOrder ?? known.isInOrder
       known.isNew = false
       return
     }
-    this.#setGroup(id, {
-      ...seen,
-      state: 'there',
-      members: isSame ? known.members : seen.members,
-      mayHaveLeft: NOBODY,
-      isInOrder: isInOrder ?? (isSame && known.isInOrder),
-      isNew: false,
-      ...(known === undefined || known.state === 'gone' ? { seenAfter: this.#additions } : placeOf(known)),
-    })
+    const order = known === undefined || known.state === 'gone' ? undefined : known.order
+    const { name, members, at, by } = seen
+    this.#setGroup(id, { state: 'there', name, members, mayHaveLeft: NOBODY, order, isNew: false, at, by })
   }
 
   /** A request has changed the group, and the response does not show it. */
@@ -197,18 +236,7 @@ export class Belief {
     const known = this.#groups.get(id)
     if (known?.state === 'gone') return
     if (known !== undefined) this.#setGroup(id, { ...known, state: 'in doubt', isNew: false })
-    else if (this.areGroupsComplete) {
-      const nothing = {
-        name: '',
-        members: undefined,
-        mayHaveLeft: NOBODY,
-        isInOrder: false,
-        isNew: false,
-        at: 0,
-        by: '',
-      }
-      this.#setGroup(id, { ...nothing, state: 'in doubt' })
-    }
+    else if (this.areGroupsComplete) this.#setGroup(id, { ...UNKNOWN_GROUP })
   }
 
   /** The same for all groups; there may be further ones. A group that was deleted stays so: no id is used twice. */
@@ -290,10 +318,6 @@ function areSame(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean 
 export function hasOther(ids: ReadonlySet<string>, own: readonly string[]): boolean {
   for (const id of ids) if (!own.includes(id)) return true
   return false
-}
-
-function placeOf({ order, seenAfter }: GroupBelief): Pick<GroupBelief, 'order' | 'seenAfter'> {
-  return { ...(order !== undefined && { order }), ...(seenAfter !== undefined && { seenAfter }) }
 }
 
 function add(index: Map<string, Set<string>>, key: string, id: string): void {

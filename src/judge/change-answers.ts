@@ -1,10 +1,10 @@
 import { isObject } from '../ground/json.ts'
 import { show } from '../ground/show.ts'
-import type { GroupBelief, SeenGroup } from './believed.ts'
+import type { GroupBelief, SeenGroup } from './belief.ts'
 import { believeMembers, readGroup } from './group-answers.ts'
 import { comparable, isPlainHostname, mayBeStoredAs } from './names.ts'
-import type { Success } from './remark.ts'
 import type { AskedRequest } from './request.ts'
+import type { Success } from './success.ts'
 
 /** What a change asks for. Names are in comparable form. */
 interface AskedChange {
@@ -42,7 +42,7 @@ export function takeChange(success: Success): boolean {
     reportName(shown, change, success)
     reportMembers(shown, change, success)
     belief.mayLeave(joined, shown.id)
-    belief.seeGroup({ ...inOrder(shown, change), isInOrder: isInOrder(shown, change) })
+    belief.seeGroup(shown)
   }
   believeMembers(joined, success)
   return true
@@ -112,16 +112,5 @@ function learnUnseen(id: string, change: AskedChange, { asked, belief, source }:
     name,
     members: new Set([...members, ...unsure]),
     mayHaveLeft: new Map([...before.mayHaveLeft, ...unsure.map((each) => [each, 'unclear'] as const)]),
-    isInOrder: change.isWhole || before.isInOrder,
   })
-}
-
-/** The group with its members in the order in which they were added, if that is known. */
-function inOrder(shown: SeenGroup, change: AskedChange): SeenGroup {
-  return isInOrder(shown, change) && change.members !== undefined ? { ...shown, members: change.members } : shown
-}
-
-function isInOrder({ members }: SeenGroup, { before, isWhole, members: expected }: AskedChange): boolean {
-  if (expected === undefined || (!isWhole && before?.isInOrder !== true)) return false
-  return expected.size === members.size && [...expected].every((name) => members.has(name))
 }

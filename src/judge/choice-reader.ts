@@ -1,32 +1,42 @@
+import { pointerOf } from '../contract/api.ts'
 import type { Choices } from '../contract/choices.ts'
-import { createRouter, type Route } from '../contract/router.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
-import { type Json, mergePatch, valueAt } from '../ground/json.ts'
-import { EVIDENCE_KEPT } from './choice-evidence.ts'
-import { OF_LISTS } from './choice-lists.ts'
-import { OF_RESPONSES, readStatus } from './choice-readings.ts'
-import { OF_REQUESTS, openPartsOf } from './choice-requests.ts'
-import { type ChoiceReading, OpenChoice, type ReadChoice, type SeenExchange } from './open-choice.ts'
+import { isObject, type Json, mergePatch, valueAt } from '../ground/json.ts'
+import { IN_LISTS } from './choices-in-lists.ts'
+import { IN_REQUESTS, openPartsOf } from './choices-in-requests.ts'
+import { IN_RESPONSES, isFoundLeniently } from './choices-in-responses.ts'
+import { isKeyless, isOfGate, isRefusedUnread } from './gate.ts'
+import {
+  type ChoiceObservation,
+  type ChoiceRows,
+  EVIDENCE_KEPT,
+  OpenChoice,
+  type ReadChoice,
+  type SeenExchange,
+} from './open-choice.ts'
+import type { QuotaFields } from './quota-fields.ts'
 import type { AskedRequest } from './request.ts'
-import { resetOf, serviceTime } from './service-time.ts'
 import type { Track } from './tracks.ts'
 
-/** What takes long to read. Once it has shown the same often enough, it is read only now and then. */
-const LONG: ReadonlySet<ReadChoice | undefined> = new Set([
-  ...Object.values(OF_LISTS),
-  ...[OF_RESPONSES['decimals'], OF_RESPONSES['percentages']],
-])
 const NOW_AND_THEN = 8
+/** Where openapi.yaml has the statuses of codes. */
+const ERRORS = '/x-errors'
 
-/** A choice, and one way to read it. */
+/** A choice, and the way to read it. */
 interface Reader {
   choice: OpenChoice
   read: ReadChoice
   isLong: boolean
   /** What was shown last, how often in a row, and how often it was left out since then. */
-  shown: string
+  shown: ChoiceObservation | undefined
   times: number
   left: number
+}
+
+/** What an exchange can show: in the answer, and by whether the request was accepted. */
+interface Selection {
+  inAnswer: readonly Reader[]
+  inRequest: readonly Reader[]
 }
 
 /**
@@ -34,73 +44,126 @@ interface Reader {
  * of either.
  */
 export class ChoiceReader {
-  readonly #byPlace: ReadonlyMap<string, OpenChoice>
-  readonly #ofAll: readonly Reader[]
-  readonly #ofRequests: readonly Reader[]
+  readonly #choices = new Map<string, OpenChoice>()
+  readonly #byPlace = new Map<string, OpenChoice>()
   readonly #knows: (code: string) => boolean
-  readonly #routeLeniently: (method: string, path: string) => Route
   readonly #refreshes: readonly string[]
+  readonly #select: (reading: ReadExchange, isSuccess: boolean) => Selection
 
   constructor({ contract, assumptions }: Choices) {
-    const open = assumptions.filter(({ alternatives }) => alternatives.length > 0)
-    const all = open.map(({ id, place, alternatives }) => {
+    for (const { id, place, alternatives } of assumptions) {
+      if (alternatives.length === 0) continue
       const own = valueAt(contract.document.source, place) as Json
-      return new OpenChoice(id, place, [own, ...alternatives.map((patch) => mergePatch(own, patch) as Json)])
-    })
-    this.#byPlace = new Map(all.map((choice) => [choice.place, choice]))
-    const readersIn = (table: Readonly<Record<string, ReadChoice>>) =>
-      all.flatMap((choice): Reader[] => {
-        const read = Object.hasOwn(table, choice.id) ? table[choice.id] : undefined
-        return read ? [{ choice, read, isLong: LONG.has(read), shown: '', times: 0, left: 0 }] : []
-      })
-    this.#ofAll = [...readersIn(OF_RESPONSES), ...readersIn(OF_LISTS)]
-    this.#ofRequests = readersIn(OF_REQUESTS)
+      const choice = new OpenChoice(id, [own, ...alternatives.map((patch) => mergePatch(own, patch) as Json)])
+      this.#choices.set(id, choice)
+      this.#byPlace.set(place, choice)
+    }
     this.#knows = (code) => contract.catalogue.has(code)
-    this.#routeLeniently = createRouter(contract, { ...contract.settings, pathMatching: 'lenient' })
-    const { holders = [] } = all.find(({ id }) => id === 'refresh-time') ?? {}
-    this.#refreshes = holders.map(({ value }) => String(value))
+    this.#refreshes = (this.#choices.get('refresh-time')?.holders ?? []).map(({ value }) => String(value))
+    this.#select = createSelection(this.#choices)
+  }
+
+  /** What was noted of all choices. */
+  get observations(): readonly ChoiceObservation[] {
+    return [...this.#choices.values()].flatMap(({ observations }) => observations)
   }
 
   /** What an exchange shows. `track` is what is known of the account of its key. */
-  read(reading: ReadExchange, asked: AskedRequest, track: Track): readonly ChoiceReading[] {
-    const { outcome, failed, exchange, path, route, response } = reading
+  read(
+    reading: ReadExchange,
+    asked: AskedRequest,
+    quota: QuotaFields | undefined,
+    track: Track,
+  ): readonly ChoiceObservation[] {
+    const { outcome, failed, exchange, response, sentAt } = reading
     if (failed !== undefined || outcome.kind === 'unreadable') return []
     const code = outcome.kind === 'refusal' ? outcome.code : undefined
     if (code === undefined ? response.status >= 300 : !this.#knows(code)) return []
+    const now = sentAt ?? exchange.until
     const seen: SeenExchange = {
-      ...{ reading, asked, track, code, parts: NOTHING_OPEN },
-      now: serviceTime(reading) ?? exchange.until,
-      reset: resetOf(reading),
-      lenient: route.ok ? route : this.#routeLeniently(exchange.request.method, path),
+      reading,
+      asked,
+      track,
+      code,
+      parts: NOTHING_OPEN,
+      now,
+      quota,
       refreshes: this.#refreshes,
     }
-    const found: ChoiceReading[] = []
-    const status = readStatus(seen, (place) => this.#byPlace.get(place))
+    const found: ChoiceObservation[] = []
+    const status = this.#readStatus(seen)
     if (status !== undefined) found.push(status)
-    for (const reader of this.#ofAll) take(reader, seen, found)
+    const { inAnswer, inRequest } = this.#select(reading, code === undefined)
+    for (const reader of inAnswer) take(reader, seen, found)
     if (!isRead(seen)) return found
     seen.parts = openPartsOf(asked)
-    for (const reader of this.#ofRequests) take(reader, seen, found)
+    for (const reader of inRequest) take(reader, seen, found)
     return found
+  }
+
+  /** What the status of a response shows. */
+  #readStatus({ reading, code }: SeenExchange): ChoiceObservation | undefined {
+    const { operation, route, lenient, response, exchange } = reading
+    const { status } = response
+    const read = (place: string, fits: (holder: Json) => boolean) => this.#byPlace.get(place)?.those(fits)
+    if (code === undefined) {
+      const hasStatus = ({ responses }: Json) => isObject(responses) && isObject(responses[status])
+      return operation && read(pointerOf(operation), hasStatus)
+    }
+    if (isRefusedUnread(reading)) return undefined
+    const reason = route.ok ? undefined : route.problems[0].reason
+    // The paths that a service knows are another choice.
+    if (reason !== undefined && code !== 'unauthorized' && isFoundLeniently(route, lenient)) return undefined
+    // A key may be refused for its plan, which has a status of its own.
+    if (code === 'unauthorized' && !isKeyless(exchange)) return undefined
+    const isOutside = reason !== undefined && !isOfGate(code)
+    return read(isOutside ? `${ERRORS}/not_found/reasons/${reason}` : `${ERRORS}/${code}`, (holder) => {
+      return holder['status'] === status && (!isOutside || (holder['code'] ?? 'not_found') === code)
+    })
   }
 }
 
 const NOTHING_OPEN: ReadonlySet<string> = new Set()
 
+/** Creates the function that finds what such an exchange can show, by the place where it shows. */
+function createSelection(choices: ReadonlyMap<string, OpenChoice>) {
+  const readers = new Map<ReadChoice, Reader>()
+  const selections = [new Map<string, Selection>(), new Map<string, Selection>()] as const
+
+  function select(rows: ChoiceRows, operation: string, isSuccess: boolean): readonly Reader[] {
+    return Object.entries(rows).flatMap(([id, { read, of, on, isLong = false }]) => {
+      const choice = choices.get(id)
+      const isOther = on !== undefined && (on === 'success') !== isSuccess
+      if (choice === undefined || isOther || of?.includes(operation) === false) return []
+      const reader = readers.get(read) ?? { choice, read, isLong, shown: undefined, times: 0, left: 0 }
+      readers.set(read, reader)
+      return [reader]
+    })
+  }
+
+  return ({ lenient }: ReadExchange, isSuccess: boolean): Selection => {
+    const operation = lenient.ok ? lenient.operation.id : ''
+    const known = selections[isSuccess ? 0 : 1]
+    const selection = known.get(operation) ?? {
+      inAnswer: [IN_RESPONSES, IN_LISTS].flatMap((rows) => select(rows, operation, isSuccess)),
+      inRequest: select(IN_REQUESTS, operation, isSuccess),
+    }
+    known.set(operation, selection)
+    return selection
+  }
+}
+
 /** Whether the service has looked at a body or a query, and what was there before it is known. */
 function isRead({ reading: { operation, exchange }, asked, code }: SeenExchange): boolean {
   if (asked.form === undefined && !asked.hasUnknownParameter) return false
-  const isAdmitted = operation !== undefined && code !== 'unauthorized' && code !== 'rate_limited'
-  return isAdmitted && !exchange.overlaps && asked.body !== 'unknown'
+  return operation !== undefined && !isOfGate(code) && !exchange.overlaps && asked.body !== 'unknown'
 }
 
-function take(reader: Reader, seen: SeenExchange, found: ChoiceReading[]): void {
+function take(reader: Reader, seen: SeenExchange, found: ChoiceObservation[]): void {
   if (reader.isLong && reader.times >= EVIDENCE_KEPT && ++reader.left % NOW_AND_THEN !== 0) return
-  const permits = reader.read(seen, reader.choice)
-  if (permits === undefined) return
-  found.push({ id: reader.choice.id, permits })
-  if (!reader.isLong) return
-  const shown = permits.join()
-  reader.times = permits.length === 1 && reader.shown === shown ? reader.times + 1 : 0
+  const shown = reader.read(seen, reader.choice)
+  if (shown === undefined) return
+  found.push(shown)
+  reader.times = shown.permits.length === 1 && reader.shown === shown ? reader.times + 1 : 0
   reader.shown = shown
 }

@@ -1,7 +1,7 @@
-import { formOf } from '../exchanges/key-form.ts'
+import { formOf } from '../exchanges/exchange.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
-import { isRefusedUnread } from './gate.ts'
-import type { ToldReset } from './service-time.ts'
+import { isOfGate, isRefusedUnread } from './gate.ts'
+import type { QuotaFields } from './quota-fields.ts'
 
 /** Follows whether a service knows a key behind another spelling of the scheme. */
 export class SchemeTrack {
@@ -34,20 +34,11 @@ const IN_FLIGHT = 3
 /** How far the times of one service may differ, in seconds. */
 const TOLERANCE = 2
 
-/** What one response says about the quota of a path. */
-interface Sample {
-  limit: number
-  remaining: number
-  /** In Unix seconds. */
-  end: number
-  until: number
-}
-
 /** Follows whether refusals lower what is left of the quotas of one key. */
 export class ChargeTrack {
   readonly #enough: typeof ENOUGH
-  /** By path. */
-  readonly #samples = new Map<string, Sample>()
+  /** By path, what the latest response said, and when it was complete. */
+  readonly #latest = new Map<string, { fields: QuotaFields; until: number }>()
   #steps = { refused: 0, success: 0 }
 
   constructor(isSoleWriter: boolean) {
@@ -55,23 +46,20 @@ export class ChargeTrack {
   }
 
   /** Which requests are charged, if the exchange shows it. */
-  take(reading: ReadExchange, reset: ToldReset | undefined): 'authenticated' | 'successful' | undefined {
+  take(reading: ReadExchange, fields: QuotaFields | undefined): 'authenticated' | 'successful' | undefined {
     const { operation, exchange, outcome } = reading
     if (operation?.quota === undefined) return undefined
-    const { path } = operation
-    const last = this.#samples.get(path)
-    const sample = readSample(reading, reset)
-    if (sample === undefined) {
-      this.#samples.delete(path)
+    const last = this.#latest.get(operation.path)
+    if (fields === undefined || !fields.isDated || fields.isStrange || isRefusedUnread(reading)) {
+      this.#latest.delete(operation.path)
       return undefined
     }
-    this.#samples.set(path, sample)
-    if (outcome.kind === 'refusal' && (outcome.code === 'unauthorized' || outcome.code === 'rate_limited')) {
-      return undefined
-    }
-    const isNext = last !== undefined && !exchange.overlaps && exchange.at >= last.until && isSameWindow(last, sample)
-    if (!isNext || last.remaining === 0) return undefined
-    const lowered = last.remaining - sample.remaining
+    this.#latest.set(operation.path, { fields, until: exchange.until })
+    if (outcome.kind === 'refusal' && isOfGate(outcome.code)) return undefined
+    if (last === undefined || exchange.overlaps || exchange.at < last.until) return undefined
+    const isSameWindow = last.fields.limit === fields.limit && Math.abs(last.fields.end - fields.end) <= TOLERANCE
+    if (!isSameWindow || last.fields.remaining === 0) return undefined
+    const lowered = last.fields.remaining - fields.remaining
     const kind = outcome.kind === 'success' ? 'success' : 'refused'
     if (lowered === 1) this.#steps[kind]++
     else if (lowered > 1) this.#steps = { refused: 0, success: 0 }
@@ -80,17 +68,4 @@ export class ChargeTrack {
     const isShown = kind === 'refused' && refused >= this.#enough.refused && success >= this.#enough.success
     return isShown ? 'authenticated' : undefined
   }
-}
-
-function readSample(reading: ReadExchange, reset: ToldReset | undefined): Sample | undefined {
-  const { headers } = reading.response
-  const limit = Number(headers['x-ratelimit-limit'])
-  const remaining = Number(headers['x-ratelimit-remaining'])
-  const isTold = Number.isSafeInteger(limit) && Number.isSafeInteger(remaining) && remaining <= limit
-  if (reset === undefined || !isTold || isRefusedUnread(reading)) return undefined
-  return { limit, remaining, end: reset.end, until: reading.exchange.until }
-}
-
-function isSameWindow(one: Sample, other: Sample): boolean {
-  return one.limit === other.limit && Math.abs(one.end - other.end) <= TOLERANCE
 }

@@ -1,10 +1,9 @@
 import { isObject } from '../ground/json.ts'
 import { show } from '../ground/show.ts'
-import type { Belief } from './belief.ts'
-import type { DomainBelief } from './believed.ts'
+import type { Report } from './findings.ts'
 import { asciiLowered, comparable, isPlainHostname } from './names.ts'
-import type { Remark, Success } from './remark.ts'
 import { areTexts } from './request.ts'
+import type { Success } from './success.ts'
 
 const ALL_LISTED = 'all-domains-listed'
 const ONE_RECORD = 'one-record-per-domain'
@@ -12,48 +11,64 @@ const ONE_RECORD = 'one-record-per-domain'
 const LONGEST_WITHOUT_RECORD = 48 * 3_600_000
 
 /** A list of all domains, against what is believed of the account. */
-export function takeDomains({ data, belief, source, report }: Success): boolean {
+export function takeDomains(success: Success): boolean {
+  const { data, belief, source, report } = success
   const list = isObject(data) ? data['domains'] : undefined
   if (!areTexts(list)) return false
   reportTwice(list, ALL_LISTED, report)
   const spellings = new Map(list.map((entry) => [comparable(entry), entry]))
-  const unlike = new Mismatches(belief, report)
-  for (const [name, known] of belief.domains) {
-    if (known.isMonitored !== true || spellings.has(name)) continue
-    unlike.note(
-      name,
-      known,
-      `${show(name)} is not listed.`,
-      belief.isReleased(name) ? 'members-stay-monitored' : ALL_LISTED,
-    )
-  }
-  for (const name of spellings.keys()) {
-    if (belief.isMonitored(name) === false)
-      unlike.note(name, belief.domain(name), `${show(name)} is listed.`, ALL_LISTED)
-  }
+  compareList(spellings, success, (name, isThere) => {
+    const rule = !isThere && belief.isReleased(name) ? 'members-stay-monitored' : ALL_LISTED
+    return { rule, message: `${show(name)} is ${isThere ? '' : 'not '}listed.` }
+  })
   belief.takeAllDomains(spellings, source)
   return true
 }
 
 /** A list of all records, of which the figures are judged elsewhere. */
-export function takeRecords({ data, belief, source, report }: Success): boolean {
+export function takeRecords(success: Success): boolean {
+  const { data, belief, source, report } = success
   const list: unknown = Array.isArray(data) ? data.map((each) => (isObject(each) ? each['domain'] : undefined)) : data
   if (!areTexts(list)) return false
   reportTwice(list, ONE_RECORD, report)
   const spellings = new Map(list.map((entry) => [comparable(entry), entry]))
-  const unlike = new Mismatches(belief, report)
-  for (const [name, known] of belief.domains) {
-    if (known.isMonitored !== true || spellings.has(name)) continue
+  compareList(spellings, success, (name, isThere) => {
+    const known = belief.domain(name)
     // A new domain may have no record at first; one that had a record keeps it.
-    if (!known.hadRecord && source.at - known.knownSince <= LONGEST_WITHOUT_RECORD) continue
-    unlike.note(name, known, `${show(name)} has no record.`, ONE_RECORD)
-  }
-  for (const [name, spelling] of spellings) {
-    if (belief.isMonitored(name) === false)
-      unlike.note(name, belief.domain(name), `${show(name)} has a record.`, ONE_RECORD)
-    belief.seeRecord(name, spelling, source)
-  }
+    const isNew = known?.hadRecord === false && source.at - known.knownSince <= LONGEST_WITHOUT_RECORD
+    if (!isThere && isNew) return undefined
+    return { rule: ONE_RECORD, message: `${show(name)} has ${isThere ? 'a' : 'no'} record.` }
+  })
+  for (const [name, spelling] of spellings) belief.seeRecord(name, spelling, source)
   return true
+}
+
+/**
+ * Compares the domains of a list with what is believed, and reports the first mismatch of each rule, and one of those
+ * that another client may have caused. `describe` says what a mismatch is; `undefined` if it is none.
+ */
+function compareList(
+  spellings: ReadonlyMap<string, string>,
+  { belief, report }: Success,
+  describe: (name: string, isThere: boolean) => { rule: string; message: string } | undefined,
+): void {
+  const told = new Set<string>()
+  const note = (name: string, isThere: boolean) => {
+    const mismatch = describe(name, isThere)
+    if (mismatch === undefined) return
+    const { rule, message } = mismatch
+    const isDoubtful = !belief.isCertain(name)
+    const key = isDoubtful ? '' : rule
+    if (told.has(key)) return
+    told.add(key)
+    const by = belief.domain(name)?.by
+    const since = by ? `${by} shows the opposite.` : 'Earlier answers show the opposite.'
+    report({ rule, what: 'state', message: `${message} ${since}`, isDoubtful })
+  }
+  for (const [name, { isMonitored }] of belief.domains) {
+    if (isMonitored === true && !spellings.has(name)) note(name, false)
+  }
+  for (const name of spellings.keys()) if (belief.isMonitored(name) === false) note(name, true)
 }
 
 /** The answer to an addition. Some services show only the domains that were not there before. */
@@ -116,27 +131,6 @@ export function takeRemoval({ asked, data, belief, source, report }: Success): b
   return true
 }
 
-/** The first mismatch of each rule with what is believed, and one of those that another client may have caused. */
-class Mismatches {
-  readonly #belief: Belief
-  readonly #report: (remark: Remark) => void
-  readonly #told = new Set<string>()
-
-  constructor(belief: Belief, report: (remark: Remark) => void) {
-    this.#belief = belief
-    this.#report = report
-  }
-
-  note(name: string, known: DomainBelief | undefined, message: string, rule: string): void {
-    const isDoubtful = !this.#belief.isCertain(name)
-    const key = isDoubtful ? '' : rule
-    if (this.#told.has(key)) return
-    this.#told.add(key)
-    const since = known?.by ? `${known.by} shows the opposite.` : 'Earlier answers show the opposite.'
-    this.#report({ rule, what: 'state', message: `${message} ${since}`, isDoubtful })
-  }
-}
-
 interface Counted {
   names: ReadonlySet<string>
   entries: readonly string[]
@@ -151,7 +145,7 @@ function readCounted(data: unknown): Counted | undefined {
 }
 
 /** An answer names only domains that the request names, and each once. */
-function reportStrangers({ entries, names }: Counted, asked: ReadonlySet<string>, report: Success['report']): void {
+function reportStrangers({ entries, names }: Counted, asked: ReadonlySet<string>, report: Report): void {
   const stranger = [...names].find((name) => !asked.has(name))
   if (stranger !== undefined)
     report({ what: 'data', message: `The answer names ${show(stranger)}, and the request does not.` })
@@ -159,7 +153,7 @@ function reportStrangers({ entries, names }: Counted, asked: ReadonlySet<string>
   if (twice !== undefined) report({ what: 'data', message: `The answer names ${show(twice)} twice.` })
 }
 
-function reportTwice(list: readonly string[], rule: string, report: Success['report']): void {
+function reportTwice(list: readonly string[], rule: string, report: Report): void {
   const twice = repeatedIn(list)
   if (twice !== undefined) report({ rule, what: 'data', message: `${show(twice)} is listed twice.` })
 }

@@ -1,7 +1,6 @@
 import type { ReadExchange } from '../exchanges/reading.ts'
 import { isObject, type Json } from '../ground/json.ts'
-import type { Remark } from './remark.ts'
-import { serviceTime } from './service-time.ts'
+import type { Report } from './findings.ts'
 
 const DAY = 24 * 3_600_000
 /** This many changes of one record within a day are neither one refresh nor the effect of an addition. */
@@ -32,21 +31,21 @@ export class FigureTrack {
   /** If the latest read has other figures than the one before it, their times. */
   change: { since: number; until: number } | undefined
 
-  /** What the next list of records shows, together with those before it. */
-  take(reading: ReadExchange): Remark | undefined {
+  /** Reports what the next list of records shows, together with those before it. */
+  take(reading: ReadExchange, report: Report): void {
     const last = this.#last
     this.change = undefined
-    if (reading.operation?.id !== 'listDmarc') return undefined
+    if (reading.operation?.id !== 'listDmarc') return
     if (reading.outcome.kind === 'success' && reading.outcome.text === last?.text) {
-      last.at = Math.max(last.at, serviceTime(reading) ?? last.at)
-      return undefined
+      last.at = Math.max(last.at, reading.sentAt ?? last.at)
+      return
     }
     const read = readRecords(reading)
-    if (read === undefined) return undefined
+    if (read === undefined) return
     this.#last = read
     if (last === undefined || !areSame(last, read) || read.at < last.at) {
       this.#unchanged = new Map()
-      return undefined
+      return
     }
     const changed = [...read.figures].filter(([domain, record]) =>
       isChanged(last.figures.get(domain) ?? record, record),
@@ -54,10 +53,10 @@ export class FigureTrack {
     if (changed.length > 0) this.change = { since: last.at, until: read.at }
     const often = changed.map(([domain]) => domain).filter((domain) => this.#note(domain, last.at, read.at))
     const [first] = often
-    if (first === undefined) return undefined
+    if (first === undefined) return
     const others = often.length === 1 ? '' : `, and those of ${often.length - 1} more,`
     const message = `The figures of ${first}${others} changed ${CHANGES} times within a day.`
-    return { rule: 'daily-refresh', what: 'data', message }
+    report({ rule: 'daily-refresh', what: 'data', message })
   }
 
   /** Records a change between two moments. Returns whether the record has changed too often. */
@@ -71,9 +70,7 @@ export class FigureTrack {
 }
 
 /** The records of a response; `undefined` if it has none, or does not say when it was sent. */
-function readRecords(reading: ReadExchange): Read | undefined {
-  const { outcome } = reading
-  const at = serviceTime(reading)
+function readRecords({ outcome, sentAt: at }: ReadExchange): Read | undefined {
   if (at === undefined || outcome.kind !== 'success') return undefined
   if (!Array.isArray(outcome.data) || !outcome.data.every(isRecord)) return undefined
   const domains = new Set<string>()

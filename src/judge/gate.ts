@@ -1,9 +1,12 @@
-import type { Exchange } from '../exchanges/exchange.ts'
-import { formOf } from '../exchanges/key-form.ts'
+import type { Operation } from '../contract/api.ts'
+import { isRefusedBy } from '../contract/rules.ts'
+import { type Exchange, formOf } from '../exchanges/exchange.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import { Belief } from './belief.ts'
 import { corridorOf } from './refusals.ts'
 import type { AskedRequest } from './request.ts'
+
+export const ANSWERED_WITHOUT_KEY = 'The request had no valid key, and was answered nevertheless.'
 
 /** In bytes. Some services refuse request header fields from this size on, most only larger ones. */
 const LARGE_HEADER = 4_096
@@ -23,8 +26,19 @@ function sizeOfHead({ request: { headers, target } }: Exchange): number {
   return Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length, target.length)
 }
 
-/** The codes that tell a caller something of the account. */
-const OF_ACCOUNT: ReadonlySet<string> = new Set([
+/** Whether the request has certainly no valid key. */
+export function isKeyless({ request }: Exchange): boolean {
+  const form = formOf(request.credentials)
+  return form === 'none' || form === 'wrong'
+}
+
+/** Whether the code is of the gate, so that nothing was looked at behind it. */
+export function isOfGate(code: string | undefined): boolean {
+  return code === 'unauthorized' || code === 'rate_limited'
+}
+
+/** The codes that tell a caller something of the account, so that only a request with a valid key can have them. */
+export const OF_ACCOUNT: ReadonlySet<string> = new Set([
   ...['not_monitored', 'duplicate_name', 'not_found', 'domain_delete_failed'],
 ])
 
@@ -33,11 +47,20 @@ const OF_ACCOUNT: ReadonlySet<string> = new Set([
  * looks at the key, and refuse what is wrong with it.
  */
 export function isAnsweredWithoutKey({ exchange, outcome }: ReadExchange, asked: AskedRequest): boolean {
-  const form = formOf(exchange.request.credentials)
-  if (form !== 'none' && form !== 'wrong') return false
+  if (!isKeyless(exchange)) return false
   if (outcome.kind === 'success') return true
-  if (outcome.kind !== 'refusal' || outcome.code === 'unauthorized' || outcome.code === 'rate_limited') return false
-  return OF_ACCOUNT.has(outcome.code) || !corridorOf(asked, NOTHING_KNOWN).permits(outcome.code)
+  if (outcome.kind !== 'refusal' || isOfGate(outcome.code)) return false
+  return OF_ACCOUNT.has(outcome.code) || !permitsAnywhere(asked, outcome.code)
+}
+
+/** Whether some service refuses the request with this code, whatever the account holds. */
+export function permitsAnywhere(asked: AskedRequest, code: string): boolean {
+  return asked.body === 'unknown' || corridorOf(asked, NOTHING_KNOWN).permits(code)
 }
 
 const NOTHING_KNOWN = new Belief()
+
+/** The rule that requests need a key. */
+export function keyRuleOf({ rules }: Operation): Operation['rules'][number] | undefined {
+  return rules.find((each) => isRefusedBy(each, 'unauthorized', undefined))
+}

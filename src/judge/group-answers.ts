@@ -1,10 +1,10 @@
 import { isObject } from '../ground/json.ts'
 import { show } from '../ground/show.ts'
-import type { SeenGroup } from './believed.ts'
+import type { SeenGroup } from './belief.ts'
 import { repeatedIn } from './domain-answers.ts'
 import { comparable, mayBeHostname, mayBeStoredAs } from './names.ts'
-import type { Success } from './remark.ts'
 import { areTexts } from './request.ts'
+import type { Success } from './success.ts'
 
 const LISTED = 'groups-with-count'
 const BY_ID = 'one-group-by-id'
@@ -114,10 +114,7 @@ export function takeCreation(success: Success): boolean {
   }
   belief.mayLeave(group.members, group.id)
   believeMembers(group.members, success)
-  // Services may show members in another order than they keep them; the request has the order of addition.
-  const members = new Set([...asksFor].filter((member) => group.members.has(member)))
-  const isInOrder = members.size === group.members.size
-  belief.addGroup({ ...group, members: isInOrder ? members : group.members, isInOrder })
+  belief.addGroup(group)
   return true
 }
 

@@ -1,24 +1,22 @@
 import type { Assumption } from '../contract/assumptions.ts'
 import type { Choices } from '../contract/choices.ts'
-import { readWidest, type Widest } from '../contract/widest.ts'
+import { type Widest, widestOf } from '../contract/widest.ts'
 import type { Exchange, SeenResponse } from '../exchanges/exchange.ts'
-import { formOf } from '../exchanges/key-form.ts'
 import { changesSomething, createReader, type ReadExchange } from '../exchanges/reading.ts'
 import { isObject } from '../ground/json.ts'
 import { redactKeys } from '../journal/redaction/key-shapes.ts'
 import { judgeRefusal, judgeSuccess } from './behaviour.ts'
 import { Belief } from './belief.ts'
-import { type ChoiceObservation, Observations } from './choice-evidence.ts'
 import { ChoiceReader } from './choice-reader.ts'
-import { ANSWERED_WITHOUT_KEY, findContractProblems, keyRuleOf } from './contract-check.ts'
+import { checkContract } from './contract-check.ts'
 import type { JudgedDifference } from './finding.ts'
-import { describeChoice, describeRemark, idOfChoice, KeptFindings } from './findings.ts'
-import { isAnsweredWithoutKey, isRefusedUnread } from './gate.ts'
+import { describeChoice, describeRemark, idOf, KeptFindings, type Remark, type Report } from './findings.ts'
+import { ANSWERED_WITHOUT_KEY, isAnsweredWithoutKey, isKeyless, isOfGate, isRefusedUnread, keyRuleOf } from './gate.ts'
 import { doubtWhatIsNamed } from './losses.ts'
-import type { Remark } from './remark.ts'
+import { type ChoiceObservation, noteObservation } from './open-choice.ts'
+import { type QuotaFields, readQuotaFields } from './quota-fields.ts'
 import { AskedRequest } from './request.ts'
 import { RequestIdTrack } from './request-ids.ts'
-import { serviceTime } from './service-time.ts'
 import { type AccountTerms, type Track, Tracks } from './tracks.ts'
 
 export interface JudgeOptions extends AccountTerms {
@@ -68,21 +66,16 @@ export class Judge {
   readonly #kept = new KeptFindings()
   readonly #choices: ChoiceReader
   readonly #assumptions: ReadonlyMap<string, Assumption>
-  readonly #observations = new Observations()
   readonly #messages = new Map<string, Set<string>>()
   #exchanges = 0
   #judged = 0
 
-  private constructor({ choices, ...terms }: JudgeOptions, widest: Widest) {
-    this.#widest = widest
+  constructor({ choices, ...terms }: JudgeOptions) {
+    this.#widest = widestOf(choices.contract)
     this.#choices = new ChoiceReader(choices)
     this.#assumptions = new Map(choices.assumptions.map((each) => [each.id, each]))
     this.#read = createReader(choices.contract)
     this.#tracks = new Tracks(terms)
-  }
-
-  static async begin(options: JudgeOptions): Promise<Judge> {
-    return new Judge(options, await readWidest(options.choices.contract))
   }
 
   /** Judges the next exchange. Returns its own findings; a choice only the first time, as services show it all the time. */
@@ -93,22 +86,18 @@ export class Judge {
     if (reading === undefined) return []
     const track = this.#tracks.of(exchange.request.credentials)
     const asked = new AskedRequest(reading, (id) => track.belief.groupsLike(id))
-    const findings = exchange.response === undefined ? [] : [...findContractProblems(reading, this.#widest)]
-    const ids = new Set(findings.map(({ id }) => id))
+    const findings: JudgedDifference[] = []
     const report = (remark: Remark) => {
-      const finding = describeRemark(remark, reading, this.#widest)
-      if (ids.size < ids.add(finding.id).size) findings.push(finding)
+      const finding = describeRemark(remark, reading, this.#widest.contract)
+      if (findings.every(({ id }) => id !== finding.id)) findings.push(finding)
     }
-    if (exchange.response !== undefined) this.#follow(reading, track, report)
-    for (const shown of this.#choices.read(reading, asked, track)) {
-      this.#observations.note(shown, exchange.id)
-      const { id, permits } = shown
-      const [number] = permits
-      if (permits.length > 1 || number === undefined || number === 0) continue
-      if (this.#kept.isRepeated(idOfChoice(id, number, reading))) continue
-      findings.push(describeChoice({ id, number }, reading, this.#widest, this.#assumptions.get(id)))
+    if (exchange.response !== undefined) {
+      checkContract(reading, asked, this.#widest, report)
+      const quota = readQuotaFields(reading)
+      this.#follow(reading, quota, track, report)
+      findings.push(...this.#readChoices(reading, asked, quota, track))
     }
-    this.#judge({ reading, asked, track, report })
+    this.#judge(reading, asked, track, report)
     this.#tracks.settle(track)
     for (const finding of findings) this.#kept.keep(finding)
     return findings
@@ -131,16 +120,16 @@ export class Judge {
       judged: this.#judged,
       findings: this.#kept.findings,
       counts: this.#kept.counts,
-      observations: this.#observations.all,
+      observations: this.#choices.observations,
       messages: Object.fromEntries([...this.#messages].map(([of, texts]) => [of, [...texts]])),
     }
   }
 
   /** Compares a response with earlier ones. */
-  #follow(reading: ReadExchange, { quota, figures }: Track, report: (remark: Remark) => void): void {
-    const repeated = this.#requestIds.take(reading)
-    const changed = figures.take(reading)
-    for (const remark of [repeated, ...quota.take(reading), changed]) if (remark !== undefined) report(remark)
+  #follow(reading: ReadExchange, fields: QuotaFields | undefined, { quota, figures }: Track, report: Report): void {
+    this.#requestIds.take(reading, report)
+    if (fields !== undefined) quota.take(reading, fields, report)
+    figures.take(reading, report)
     const message = messageOf(reading)
     if (message === undefined) return
     const texts = this.#messages.get(message.of) ?? new Set()
@@ -148,8 +137,26 @@ export class Judge {
     if (texts.size < MESSAGES) this.#messages.set(message.of, texts.add(redactKeys(message.text)))
   }
 
+  /** Notes what an exchange shows of choices. Returns those alternatives that the operation shows for the first time. */
+  #readChoices(
+    reading: ReadExchange,
+    asked: AskedRequest,
+    quota: QuotaFields | undefined,
+    track: Track,
+  ): JudgedDifference[] {
+    return this.#choices.read(reading, asked, quota, track).flatMap((shown) => {
+      noteObservation(shown, reading.exchange.id)
+      const { id, permits } = shown
+      const [number = 0] = permits
+      const assumption = this.#assumptions.get(id)
+      if (permits.length > 1 || number === 0 || assumption === undefined) return []
+      if (this.#kept.isRepeated(idOf('decides assumption', reading, `${id}/${number}`))) return []
+      return [describeChoice(number, assumption, reading, this.#widest.contract)]
+    })
+  }
+
   /** Judges the behaviour, as far as it is known what was asked and answered. */
-  #judge({ reading, asked, track, report }: Judged): void {
+  #judge(reading: ReadExchange, asked: AskedRequest, track: Track, report: Report): void {
     const { exchange, operation, outcome, failed, response } = reading
     const { method, credentials } = exchange.request
     const mayChange = changesSomething(method)
@@ -164,7 +171,7 @@ export class Judge {
       return
     }
     if (operation === undefined || asked.body === 'unknown') {
-      if (mayChange && !isRefusedAtGate(code)) doubtUnknown(asked, code, track.belief)
+      if (mayChange && !isOfGate(code)) doubtUnknown(asked, code, track.belief)
       return
     }
     if (isRefusedUnread(reading)) return
@@ -172,30 +179,18 @@ export class Judge {
       report({ rule: keyRuleOf(operation)?.id, what: 'key', message: ANSWERED_WITHOUT_KEY })
       return
     }
-    const form = formOf(credentials)
-    if (form === 'none' || form === 'wrong' || isRefusedAtGate(code)) return
+    if (isKeyless(exchange) || isOfGate(code)) return
     this.#judged++
     const { overlaps } = exchange
     if (overlaps && mayChange) doubtWhatIsNamed(asked, track.belief)
     if (overlaps && isDone) report({ label: 'cannot tell', what: 'overlap', message: OVERLAP })
     // Of requests at the same time, nobody knows which was handled first.
-    const belief = overlaps ? new Belief((name) => track.belief.isCertain(name)) : track.belief
-    const source = { by: exchange.id, at: serviceTime(reading) ?? exchange.until }
+    const belief = overlaps ? new Belief(track.belief.isCertain) : track.belief
+    const source = { by: exchange.id, at: reading.sentAt ?? exchange.until }
     const admitted = { reading, asked, belief, source, report }
     if (code === undefined) judgeSuccess(admitted)
     else judgeRefusal(admitted, code)
   }
-}
-
-interface Judged {
-  reading: ReadExchange
-  asked: AskedRequest
-  track: Track
-  report(remark: Remark): void
-}
-
-function isRefusedAtGate(code: string | undefined): boolean {
-  return code === 'unauthorized' || code === 'rate_limited'
 }
 
 /** A request of which it is not known what it asks: a refusal may have been of a part. */

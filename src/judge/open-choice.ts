@@ -1,8 +1,7 @@
-import type { Route } from '../contract/router.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import type { Json } from '../ground/json.ts'
+import type { QuotaFields } from './quota-fields.ts'
 import type { AskedRequest } from './request.ts'
-import type { ToldReset } from './service-time.ts'
 import type { Track } from './tracks.ts'
 
 /** One exchange, with what is known of its account. */
@@ -17,65 +16,87 @@ export interface SeenExchange {
   code: string | undefined
   /** When the response was sent, in milliseconds on the clock of the service. */
   now: number
-  reset: ToldReset | undefined
-  /** The route if paths are matched leniently. */
-  lenient: Route
+  quota: QuotaFields | undefined
   /** The times of day at which a service may refresh the figures. */
   refreshes: readonly string[]
 }
 
-/** An assumption with the values of our choice, number 0, and of its alternatives. */
+/** What exchanges show about one choice of a service: it behaves like one of these alternatives. */
+export interface ChoiceObservation {
+  /** The id of the assumption. */
+  id: string
+  /** The numbers of the alternatives that are possible, in ascending order. 0 is our choice. */
+  permits: readonly number[]
+  /** The ids of the first exchanges that show it. */
+  evidence: string[]
+  /** How many exchanges show it. */
+  count: number
+}
+
+/** How many ids of exchanges are kept as evidence. */
+export const EVIDENCE_KEPT = 5
+
+/** An assumption with the values of our choice, number 0, and of its alternatives; and what exchanges show of it. */
 export class OpenChoice {
   readonly id: string
-  readonly place: string
   /** By number, the object at its place in the document. */
   readonly holders: readonly Json[]
-  readonly #byValues = new Map<string, readonly number[] | undefined>()
-  /** Each list of numbers that was a result, by a bit for each number: so equal results are one object. */
-  readonly #known = new Map<number, readonly number[]>()
+  /** By a bit for each permitted number. */
+  readonly #observations = new Map<number, ChoiceObservation>()
 
-  constructor(id: string, place: string, holders: readonly Json[]) {
+  constructor(id: string, holders: readonly Json[]) {
     this.id = id
-    this.place = place
     this.holders = holders
   }
 
-  /** The numbers that fit; `undefined` if all of them do, or none. */
-  those(fits: (holder: Json) => boolean): readonly number[] | undefined {
+  /** What was noted. */
+  get observations(): readonly ChoiceObservation[] {
+    return [...this.#observations.values()].filter(({ count }) => count > 0)
+  }
+
+  /** That the service has chosen one of those that fit; `undefined` if all of them do, or none. */
+  those(fits: (holder: Json) => boolean): ChoiceObservation | undefined {
     let bits = 0
     for (let number = 0; number < this.holders.length; number++) {
       if (fits(this.holders[number] ?? {})) bits |= 1 << number
     }
     if (bits === 0 || bits === (1 << this.holders.length) - 1) return undefined
-    const numbers = this.#known.get(bits) ?? [...this.holders.keys()].filter((number) => bits & (1 << number))
-    this.#known.set(bits, numbers)
-    return numbers
+    const known = this.#observations.get(bits)
+    if (known !== undefined) return known
+    const permits = [...this.holders.keys()].filter((number) => bits & (1 << number))
+    const observation = { id: this.id, permits, evidence: [], count: 0 }
+    this.#observations.set(bits, observation)
+    return observation
   }
 
-  /** The numbers of a setting with one of these values. */
-  of(...values: readonly string[]): readonly number[] | undefined {
-    const key = values.join()
-    if (!this.#byValues.has(key)) {
-      const numbers = this.those(({ value }) => values.includes(value as string))
-      this.#byValues.set(key, numbers)
-    }
-    return this.#byValues.get(key)
+  /** That a setting has one of these values. */
+  of(...values: readonly string[]): ChoiceObservation | undefined {
+    return this.those(({ value }) => values.includes(value as string))
   }
 
-  /** The numbers of a setting with any other value. */
-  except(value: string): readonly number[] | undefined {
+  /** That a setting has any other value. */
+  except(value: string): ChoiceObservation | undefined {
     return this.those((holder) => holder['value'] !== value)
   }
 }
 
-/** What an exchange shows of one choice: the service behaves like one of these. */
-export interface ChoiceReading {
-  id: string
-  permits: readonly number[]
+/** Notes that an exchange shows it. */
+export function noteObservation(observation: ChoiceObservation, exchange: string): void {
+  observation.count++
+  const { evidence } = observation
+  if (evidence.length < EVIDENCE_KEPT && !evidence.includes(exchange)) evidence.push(exchange)
 }
 
-/**
- * What an exchange shows of one choice: the numbers with which a service may have answered so, or `undefined` for
- * nothing. It must be right whatever the other choices are.
- */
-export type ReadChoice = (seen: SeenExchange, choice: OpenChoice) => readonly number[] | undefined
+/** What an exchange shows of one choice; `undefined` for nothing. It must be right whatever the other choices are. */
+export type ReadChoice = (seen: SeenExchange, choice: OpenChoice) => ChoiceObservation | undefined
+
+/** How a choice is read, and from what. */
+export interface ChoiceRow {
+  read: ReadChoice
+  /** The operations that show it; by default, all of them show it, and paths that are none. */
+  of?: readonly string[]
+  on?: 'success' | 'refusal'
+  /** Whether it takes long. Once it has shown the same often enough, it is read only now and then. */
+  isLong?: true
+}
+export type ChoiceRows = Readonly<Record<string, ChoiceRow>>

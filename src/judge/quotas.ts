@@ -1,24 +1,13 @@
 import type { Operation } from '../contract/api.ts'
 import { isRefusedBy } from '../contract/rules.ts'
-import type { Exchange } from '../exchanges/exchange.ts'
-import { formOf } from '../exchanges/key-form.ts'
+import { type Exchange, formOf } from '../exchanges/exchange.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import { countBelow } from '../ground/counting.ts'
 import { pointTo } from '../ground/json.ts'
 import { RealDate } from '../ground/timers.ts'
-import type { Remark } from './remark.ts'
-import { serviceTime } from './service-time.ts'
-
-/** What one response says about the quota of its request. Times are in seconds on the clock of the service. */
-interface Sample {
-  limit: number
-  remaining: number
-  /** The end of the window. */
-  end: number
-  now: number
-  /** How far the clock of the service is ahead of that of the recorder. */
-  ahead: number
-}
+import type { Report } from './findings.ts'
+import { OF_ACCOUNT } from './gate.ts'
+import type { QuotaFields } from './quota-fields.ts'
 
 /** What is known of one path. Times of requests are in milliseconds on the clock of the recorder. */
 interface PathQuota {
@@ -29,7 +18,7 @@ interface PathQuota {
   /** The first response that told of the present window, by the end of the window. */
   shown: { end: number; until: number } | undefined
   /** What the latest success said. */
-  latest: Sample | undefined
+  latest: QuotaFields | undefined
   /** The first response that left nothing, if its window is not over. */
   empty: { end: number; limit: number; until: number } | undefined
   /** How many successes came after nothing was left. */
@@ -45,10 +34,8 @@ const IN_FLIGHT = 3
 /** How many successes of a window are kept. More are not counted, which accuses nobody. */
 const COUNTED = 20_000
 const PENDING = 1_000
+const RESET = '/components/headers/X-RateLimit-Reset'
 const REMAINING = '/components/headers/X-RateLimit-Remaining'
-
-/** The refusals that only a request with a valid key can have, because they tell something of the account. */
-const BY_STATE: ReadonlySet<string> = new Set(['not_found', 'duplicate_name', 'not_monitored', 'domain_delete_failed'])
 
 /**
  * Follows the quota fields of one key over time. Another client may spend the same quota at any time, and requests may
@@ -58,65 +45,78 @@ const BY_STATE: ReadonlySet<string> = new Set(['not_found', 'duplicate_name', 'n
 export class QuotaTrack {
   readonly #paths = new Map<string, PathQuota>()
 
-  /** What the next exchange of the key shows, together with those before it. */
-  take(reading: ReadExchange): Remark[] {
+  /** Reports what the fields of the next exchange of the key show, together with those before it. */
+  take(reading: ReadExchange, fields: QuotaFields, report: Report): void {
     const { operation, outcome, exchange, failed } = reading
-    if (operation?.quota === undefined || failed !== undefined || outcome.kind === 'unreadable') return []
-    const sample = readSample(reading, operation.quota.window)
-    if (sample === undefined) return []
-    const remarks: Remark[] = []
-    if (!isReset(reading, operation.quota.window)) remarks.push(strangeReset(reading))
+    if (operation?.quota === undefined || failed !== undefined || outcome.kind === 'unreadable') return
+    const { limit, remaining, reset } = fields
+    if (fields.isStrange) {
+      const message = `X-RateLimit-Reset is ${reset}, which is neither a time within the window nor the seconds that are left of it.`
+      report({ what: 'headers/x-ratelimit-reset', place: RESET, message })
+    }
     const code = outcome.kind === 'refusal' ? outcome.code : undefined
-    if (code === 'rate_limited' && sample.remaining > 0) remarks.push(limitedWithRest(sample))
+    if (code === 'rate_limited' && remaining > 0) {
+      const message = `The request was refused with rate_limited, and the same response says that ${remaining} of ${limit} requests are left.`
+      report({ what: 'headers/x-ratelimit-remaining/limited', place: REMAINING, message })
+    }
     const form = formOf(exchange.request.credentials)
-    if (form === 'none' || form === 'wrong') return remarks
-    if (code === undefined && sample.limit < operation.quota.limit) remarks.push(lowLimit(sample, operation))
+    if (form === 'none' || form === 'wrong') return
+    const least = operation.quota.limit
+    if (code === undefined && limit < least) {
+      const message = `X-RateLimit-Limit is ${limit}, less than the ${least} that the document promises.`
+      const place = `${pointTo('/paths', operation.path)}/x-quota/limit`
+      report({ label: 'contract violation', what: 'response/headers/x-ratelimit-limit/minimum', place, message })
+    }
     // Under an unknown key, the exchanges may belong to several accounts.
-    if (form === 'unknown' || (code !== undefined && !BY_STATE.has(code))) return remarks
-    return [...remarks, ...this.#follow(reading, sample, operation)]
+    if (form === 'unknown' || (code !== undefined && !OF_ACCOUNT.has(code))) return
+    this.#follow(exchange, fields, operation, code === undefined, report)
   }
 
-  #follow({ exchange, outcome }: ReadExchange, sample: Sample, operation: Operation): Remark[] {
-    const { window = 0 } = operation.quota ?? {}
-    const isSuccess = outcome.kind === 'success'
-    const path = this.#pathOf(operation.path, sample)
-    const remarks: Remark[] = []
+  #follow(exchange: Exchange, fields: QuotaFields, operation: Operation, isSuccess: boolean, report: Report): void {
+    const { limit, remaining, end, window } = fields
+    const path = this.#pathOf(operation.path, fields)
     const { latest } = path
-    if (isSuccess && latest !== undefined && Math.abs(latest.end - sample.end) <= TOLERANCE) {
-      const isRisen = sample.limit > latest.limit && sample.limit !== operation.quota?.limit
-      if (isRisen) remarks.push(risenLimit(latest, sample, operation))
+    const isSame = latest !== undefined && Math.abs(latest.end - end) <= TOLERANCE
+    // The grace period of a new key can end within a window, but not begin.
+    if (isSuccess && isSame && limit > latest.limit && limit !== operation.quota?.limit) {
+      const message = `X-RateLimit-Limit rose from ${latest.limit} to ${limit} within one window.`
+      const place = `${pointTo('/paths', operation.path)}/x-quota`
+      report({ what: 'headers/x-ratelimit-limit/change', place, message })
     }
     settle(path, exchange, window)
     // Each success that was sent since the window began, and before this request, was charged in it. The window has begun
     // by the time of the service, or when a response has told of it; the time has whole seconds only.
-    const isShown = path.shown !== undefined && Math.abs(path.shown.end - sample.end) <= TOLERANCE
-    if (!isShown) path.shown = { end: sample.end, until: exchange.until }
-    const age = sample.now - (sample.end - window) - TOLERANCE
+    const isShown = path.shown !== undefined && Math.abs(path.shown.end - end) <= TOLERANCE
+    if (!isShown) path.shown = { end, until: exchange.until }
+    const age = fields.now - (end - window) - TOLERANCE
     const byTime = exchange.until - age * 1000
     const begun = isShown ? Math.min(byTime, path.shown?.until ?? byTime) : byTime
     const isInside = isSuccess && exchange.at >= begun
     const charged = path.settled.length - countBelow(path.settled, begun)
-    const most = Math.max(0, sample.limit - charged - (isInside ? 1 : 0))
-    if (sample.remaining > most) remarks.push(risenRest(sample, most))
-    if (isInside) {
-      const others = charged + path.pending.filter(({ at }) => at >= begun).length
-      if (isBeyond(path, sample, exchange) || others >= sample.limit) remarks.push(beyondLimit(sample, operation))
+    const most = Math.max(0, limit - charged - (isInside ? 1 : 0))
+    if (remaining > most) {
+      const message = `X-RateLimit-Remaining is ${remaining} of ${limit}, although the requests of this window that have succeeded leave ${most} at most.`
+      report({ what: 'headers/x-ratelimit-remaining/rise', place: REMAINING, message })
+    }
+    const others = charged + path.pending.filter(({ at }) => at >= begun).length
+    if (isInside && (isBeyond(path, fields, exchange) || others >= limit)) {
+      const rule = operation.rules.find((each) => isRefusedBy(each, 'rate_limited', undefined))?.id
+      const message = `The request succeeded although the limit of ${limit} requests was used up until ${new RealDate(end * 1000).toISOString()}.`
+      report({ rule, what: 'limit', place: pointTo('/paths', operation.path), message })
     }
     if (isSuccess && path.pending.length < PENDING && path.settled.length < COUNTED) {
       path.pending.push({ at: exchange.at, until: exchange.until })
     }
-    if (isSuccess) path.latest = sample
-    if (sample.remaining === 0) path.empty ??= { ...sample, until: exchange.until }
-    return remarks
+    if (isSuccess) path.latest = fields
+    if (remaining === 0) path.empty ??= { end, limit, until: exchange.until }
   }
 
-  #pathOf(name: string, { now, ahead, limit }: Sample): PathQuota {
+  #pathOf(name: string, { now, ahead, limit }: QuotaFields): PathQuota {
     const known = this.#paths.get(name)
     const { latest = { now, ahead } } = known ?? {}
     // If the clock was set, the times of requests do not tell the window of their charges.
     const isSet = now < latest.now - TOLERANCE || Math.abs(ahead - latest.ahead) > SKEW
-    const isKnown = known !== undefined && !isSet
-    const path = isKnown ? known : newPath()
+    const path = known === undefined || isSet ? newPath() : known
     if (path.empty !== undefined && (now >= path.empty.end - TOLERANCE || limit > path.empty.limit)) {
       path.empty = undefined
       path.beyond = 0
@@ -131,7 +131,7 @@ function newPath(): PathQuota {
 }
 
 /** Whether too many requests have succeeded after nothing was left. */
-function isBeyond(path: PathQuota, { now }: Sample, { at }: Exchange): boolean {
+function isBeyond(path: PathQuota, { now }: QuotaFields, { at }: Exchange): boolean {
   const { empty } = path
   if (empty !== undefined && at >= empty.until && now < empty.end - TOLERANCE) path.beyond++
   return path.beyond > IN_FLIGHT
@@ -153,64 +153,4 @@ function settle({ pending, settled }: PathQuota, { at, until }: Exchange, window
   // A window can slide, so that each charge ends when the window has passed since its own request.
   const ended = countBelow(settled, until - (window - SKEW) * 1000)
   if (ended > 0) settled.splice(0, ended)
-}
-
-function beyondLimit({ limit, end }: Sample, { path, rules }: Operation): Remark {
-  const rule = rules.find((each) => isRefusedBy(each, 'rate_limited', undefined))?.id
-  const message = `The request succeeded although the limit of ${limit} requests was used up until ${new RealDate(end * 1000).toISOString()}.`
-  return { rule, what: 'limit', place: pointTo('/paths', path), message }
-}
-
-/** What the quota fields say; `undefined` if they are absent or not well-formed, which is judged elsewhere. */
-function readSample(reading: ReadExchange, window: number): Sample | undefined {
-  const { headers } = reading.response
-  const limit = readNumber(headers['x-ratelimit-limit'])
-  const remaining = readNumber(headers['x-ratelimit-remaining'])
-  const reset = readNumber(headers['x-ratelimit-reset'])
-  if (limit === undefined || remaining === undefined || reset === undefined || remaining > limit) return undefined
-  const date = serviceTime(reading)
-  const isLeft = reset <= window + 1
-  if (isLeft && date === undefined) return undefined
-  const now = (date ?? reading.exchange.until) / 1000
-  const ahead = now - reading.exchange.until / 1000
-  return { limit, remaining, end: isLeft ? now + reset : reset, now, ahead }
-}
-
-function readNumber(text = ''): number | undefined {
-  return /^\d{1,12}$/.test(text) ? Number(text) : undefined
-}
-
-/** Whether the reset is a time within the window, or the seconds that are left of it. */
-function isReset(reading: ReadExchange, window: number): boolean {
-  const reset = Number(reading.response.headers['x-ratelimit-reset'])
-  const date = serviceTime(reading)
-  if (reset <= window + 1 || (date === undefined && reset >= 1e9)) return true
-  return date === undefined || (reset >= date / 1000 - SKEW && reset <= date / 1000 + window + SKEW)
-}
-
-function strangeReset({ response: { headers } }: ReadExchange): Remark {
-  const message = `X-RateLimit-Reset is ${headers['x-ratelimit-reset']}, which is neither a time within the window nor the seconds that are left of it.`
-  return { what: 'headers/x-ratelimit-reset', place: '/components/headers/X-RateLimit-Reset', message }
-}
-
-function limitedWithRest({ limit, remaining }: Sample): Remark {
-  const message = `The request was refused with rate_limited, and the same response says that ${remaining} of ${limit} requests are left.`
-  return { what: 'headers/x-ratelimit-remaining/limited', place: REMAINING, message }
-}
-
-function lowLimit({ limit }: Sample, { quota, path }: Operation): Remark {
-  const message = `X-RateLimit-Limit is ${limit}, less than the ${quota?.limit} that the document promises.`
-  const place = `${pointTo('/paths', path)}/x-quota/limit`
-  return { label: 'contract violation', what: 'response/headers/x-ratelimit-limit/minimum', place, message }
-}
-
-/** The grace period of a new key can end within a window, but not begin. */
-function risenLimit(known: Sample, { limit }: Sample, { path }: Operation): Remark {
-  const message = `X-RateLimit-Limit rose from ${known.limit} to ${limit} within one window.`
-  return { what: 'headers/x-ratelimit-limit/change', place: `${pointTo('/paths', path)}/x-quota`, message }
-}
-
-function risenRest({ limit, remaining }: Sample, most: number): Remark {
-  const message = `X-RateLimit-Remaining is ${remaining} of ${limit}, although the requests of this window that have succeeded leave ${most} at most.`
-  return { what: 'headers/x-ratelimit-remaining/rise', place: REMAINING, message }
 }

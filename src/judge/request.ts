@@ -1,8 +1,7 @@
-import { isUtf8 } from 'node:buffer'
+import type { KnownBody } from '../exchanges/exchange.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import { findDuplicateField } from '../ground/duplicate-fields.ts'
 import { isObject, readJson } from '../ground/json.ts'
-import { memoizeWeakly } from '../ground/memo.ts'
 import { isDeeperThan } from '../ground/nesting.ts'
 import { readParameters } from '../ground/target.ts'
 import { asciiLowered, comparable } from './names.ts'
@@ -39,6 +38,8 @@ export class AskedRequest {
   /** What the body is. It is `ignored` where the operation reads none, and has `fields` only if it is an `object`. */
   readonly body: 'ignored' | 'unknown' | 'empty' | 'not JSON' | 'no object' | 'object'
   readonly fields: ReadonlyMap<string, unknown>
+  /** The text and the JSON of the body; `undefined` if there is none. */
+  readonly content: BodyContent | undefined
   /** Whether services may read the body in different ways because of its type, of its coding, or of how it is written. */
   readonly isOddlyTyped: boolean
   readonly isOddlyCoded: boolean
@@ -48,9 +49,9 @@ export class AskedRequest {
   readonly #names = new Map<string, ReadonlySet<string>>()
 
   /** `groupsLike` gives the known ids that some services find equal to an id: databases often compare without case. */
-  constructor({ exchange, operation, query }: ReadExchange, groupsLike: (id: string) => Iterable<string> = () => []) {
+  constructor({ exchange, lenient, query }: ReadExchange, groupsLike: (id: string) => Iterable<string> = () => []) {
     const { body, headers } = exchange.request
-    this.call = operation?.id ?? ''
+    this.call = lenient.ok ? lenient.operation.id : ''
     const parameters = query === undefined ? [] : readParameters(query)
     const hasId = WITH_ID.has(this.call)
     const ids = hasId ? parameters.filter(([name]) => name === 'id').map(([, value]) => value) : []
@@ -58,15 +59,19 @@ export class AskedRequest {
     this.ids = [...new Set(asked.flatMap((id) => [id, ...groupsLike(id)]))]
     this.hasUnknownParameter = parameters.some(([name]) => !hasId || name !== 'id')
     this.form = Object.hasOwn(FORMS, this.call) ? FORMS[this.call] : undefined
-    this.size = body.isKnown ? body.bytes.length : 0
-    const read = this.form === undefined || !body.isKnown ? undefined : readBody(body.bytes)
-    this.body = this.form === undefined ? 'ignored' : (read?.kind ?? 'unknown')
-    this.fields = read?.fields ?? NO_FIELDS
+    this.size = body.isKnown ? body.size : 0
+    this.content = this.form === undefined || !body.isKnown || this.size === 0 ? undefined : readContent(body)
+    const value = this.content?.value
+    if (this.form === undefined) this.body = 'ignored'
+    else if (this.content === undefined) this.body = body.isKnown ? 'empty' : 'unknown'
+    else if (value === undefined) this.body = 'not JSON'
+    else this.body = isObject(value) ? 'object' : 'no object'
+    this.fields = isObject(value) ? new Map(Object.entries(value)) : NO_FIELDS
     const { 'content-type': type = '', 'content-encoding': coding = 'identity' } = headers
     const isJson = JSON_TYPE.test(type)
     this.isOddlyTyped = this.size > 0 && !isJson
     this.isOddlyCoded = this.size > 0 && (coding !== 'identity' || (isJson && !USUAL_TYPE.test(type)))
-    this.isOddlyWritten = this.size > 0 && read?.isOdd === true
+    this.isOddlyWritten = this.content !== undefined && isOddlyWritten(this.content)
   }
 
   /** Whether services may read the body in different ways. */
@@ -126,23 +131,27 @@ const BYTE_ORDER_MARK = '\ufeff'
 const DEEP = 16
 const LARGE_NUMBER = /\d{16}|\de[+-]?\d{3}/i
 
-/** The text of a body in UTF-8 without its byte order mark, and its JSON. Several parts of a judgement need them. */
-export const readText = memoizeWeakly((bytes: Buffer) => {
-  const whole = bytes.toString()
-  const isMarked = whole.startsWith(BYTE_ORDER_MARK)
-  const text = isMarked ? whole.slice(BYTE_ORDER_MARK.length) : whole
-  return { text, value: readJson(text), isMarked, isValid: isUtf8(bytes) }
-})
+interface BodyContent {
+  /** In UTF-8, without its byte order mark. */
+  text: string
+  /** `undefined` if the text is not JSON. */
+  value: unknown
+  isMarked: boolean
+  /** Whether the bytes are UTF-8. */
+  isValid: boolean
+}
 
-function readBody(bytes: Buffer): { kind: AskedRequest['body']; fields: AskedRequest['fields']; isOdd: boolean } {
-  if (bytes.length === 0) return { kind: 'empty', fields: NO_FIELDS, isOdd: false }
-  const { text, value, isMarked, isValid } = readText(bytes)
-  const isUnusual = isMarked || LARGE_NUMBER.test(text) || !isValid
-  if (value === undefined) return { kind: 'not JSON', fields: NO_FIELDS, isOdd: isUnusual }
-  const isOdd =
-    isUnusual || (!isFlat(value, text) && (isDeeperThan(DEEP, value) || findDuplicateField(text) !== undefined))
-  if (!isObject(value)) return { kind: 'no object', fields: NO_FIELDS, isOdd }
-  return { kind: 'object', fields: new Map(Object.entries(value)), isOdd }
+function readContent(body: KnownBody): BodyContent {
+  const isMarked = body.text.startsWith(BYTE_ORDER_MARK)
+  const text = isMarked ? body.text.slice(BYTE_ORDER_MARK.length) : body.text
+  return { text, value: readJson(text), isMarked, isValid: body.isUtf8 }
+}
+
+/** Whether services may read a body in different ways because of how it is written. */
+function isOddlyWritten({ text, value, isMarked, isValid }: BodyContent): boolean {
+  if (isMarked || !isValid || LARGE_NUMBER.test(text)) return true
+  if (value === undefined || isFlat(value, text)) return false
+  return isDeeperThan(DEEP, value) || findDuplicateField(text) !== undefined
 }
 
 /** Whether an object has nothing but texts and lists of texts, and a colon for each field. Then none is sent twice. */
@@ -156,7 +165,7 @@ function isFlat(value: unknown, text: string): boolean {
 
 const JSON_TYPE = /^application\/json\s*(?:;|$)/i
 /** Every service reads a body of such a type as JSON in UTF-8. */
-export const USUAL_TYPE = /^application\/json\s*(?:;\s*charset="?utf-?8"?\s*)?$/i
+const USUAL_TYPE = /^application\/json\s*(?:;\s*charset="?utf-?8"?\s*)?$/i
 
 export function areTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((each) => typeof each === 'string')

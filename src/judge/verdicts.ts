@@ -1,6 +1,17 @@
 import type { Choices } from '../contract/choices.ts'
-import { type ChoiceObservation, EVIDENCE_KEPT } from './choice-evidence.ts'
-import type { AssumptionVerdict } from './verdict.ts'
+import { type ChoiceObservation, EVIDENCE_KEPT } from './open-choice.ts'
+
+/** What the evidence says about one assumption. */
+export interface AssumptionVerdict {
+  id: string
+  verdict: 'as chosen' | 'alternative' | 'contradicted' | 'undecided'
+  /** From 1; only with `alternative`. */
+  alternative?: number
+  /** The ids of some exchanges that show it; with `contradicted`, exchanges of both sides. */
+  evidence: readonly string[]
+  /** The numbers that are still possible, 0 for our choice. Only with `undecided`, if some are excluded. */
+  left?: readonly number[]
+}
 
 /**
  * What all observations together say about every assumption, in the order of the document. Each assumption is judged by
@@ -61,12 +72,7 @@ function sidesOf(contradicting: readonly ChoiceObservation[]): readonly ChoiceOb
 
 /** Some exchanges of each observation, as many of each as there is room for. */
 function evidenceOf(observations: readonly ChoiceObservation[]): string[] {
-  const ids = new Set<string>()
-  for (let place = 0; place < EVIDENCE_KEPT; place++) {
-    for (const { evidence } of observations) {
-      const id = evidence[place]
-      if (id !== undefined && ids.size < EVIDENCE_KEPT) ids.add(id)
-    }
-  }
-  return [...ids]
+  const places = Array.from({ length: EVIDENCE_KEPT }, (_, place) => place)
+  const ids = places.flatMap((place) => observations.flatMap(({ evidence }) => evidence[place] ?? []))
+  return [...new Set(ids)].slice(0, EVIDENCE_KEPT)
 }

@@ -1,11 +1,11 @@
 import { loadContract } from '../contract/contract.ts'
 import { readOverlays } from '../contract/overlay.ts'
-import { readWidest } from '../contract/widest.ts'
+import { widestOf } from '../contract/widest.ts'
 import type { Exchange, SeenBody, SeenRequest, SeenResponse } from '../exchanges/exchange.ts'
 import { Keys, readFields } from '../exchanges/keys.ts'
 import { createReader } from '../exchanges/reading.ts'
 import { redactKeys } from '../journal/redaction/key-shapes.ts'
-import { judgeSingle, operationOf } from '../judge/contract-check.ts'
+import { judgeSingle } from '../judge/contract-check.ts'
 import { isFailure, type JudgedDifference, partyOf } from '../judge/finding.ts'
 import type { ContractViolation } from './contract-report.ts'
 
@@ -35,7 +35,7 @@ export interface ContractJudge {
 /** Compiles the contract with the overlays in these files. @throws ContractError */
 export async function openContractJudge(overlays: readonly string[]): Promise<ContractJudge> {
   const contract = await loadContract({ overlays: await readOverlays(overlays) })
-  const widest = await readWidest(contract)
+  const widest = widestOf(contract)
   const read = createReader(contract)
 
   function judge({ method, target, rawHeaders, body }: ArrivedRequest, response: SeenResponse): ExchangeVerdict {
@@ -52,7 +52,7 @@ export async function openContractJudge(overlays: readonly string[]): Promise<Co
     if (seen === undefined) throw new Error('An exchange with a response can be read.')
     // Nobody stands between the application and its answer.
     const reading = seen.failed === 'gateway' ? { ...seen, failed: 'service' as const } : seen
-    const operation = operationOf(reading, widest)
+    const operation = reading.lenient.ok ? reading.lenient.operation : undefined
     const findings = judgeSingle(reading, widest)
     const failures = findings.filter(isFailure)
     const redact = failures.length === 0 ? undefined : keys.redactorFor({ target, fields })

@@ -1,6 +1,6 @@
 import { hasBody } from '../contract/body.ts'
 import { type BodyBudget, CollectedBody } from '../exchanges/collected-body.ts'
-import type { SeenBody } from '../exchanges/exchange.ts'
+import { EMPTY_BODY, KnownBody, type SeenBody } from '../exchanges/exchange.ts'
 import { writeJson } from '../ground/json.ts'
 import type { MountedRequest } from './mount.ts'
 
@@ -11,7 +11,6 @@ export interface WatchedBody {
   release(): void
 }
 
-const EMPTY: SeenBody = { isKnown: true, bytes: Buffer.alloc(0) }
 const UNREAD = 'The application answered before it had read the body of the request.'
 const AS_TEXT = 'The application read the body of the request as text, which has lost bytes.'
 const CONSUMED = 'Another middleware has read the body of the request, and has not kept it.'
@@ -22,7 +21,7 @@ const EMPTY_OR_NOT = 'A body parser has read the body of the request, and does n
  * A body that another middleware has read before is taken from `request.body`.
  */
 export function watchBody(request: MountedRequest, longest: number, budget: BodyBudget): WatchedBody {
-  if (!hasBody(request)) return { seen: () => EMPTY, release() {} }
+  if (!hasBody(request)) return { seen: () => EMPTY_BODY, release() {} }
   if (request.readableDidRead) return { seen: () => readParsed(request, longest), release() {} }
   const collected = new CollectedBody(budget)
   let lost: string | undefined
@@ -48,7 +47,7 @@ export function watchBody(request: MountedRequest, longest: number, budget: Body
       if (size > longest) return oversized(longest)
       if (missing !== undefined) return { isKnown: false, reason: missing }
       const isRead = request.readableEnded || size === Number(request.headers['content-length'] ?? -1)
-      return isRead ? { isKnown: true, bytes } : { isKnown: false, reason: UNREAD }
+      return isRead ? new KnownBody(bytes) : { isKnown: false, reason: UNREAD }
     },
     release() {
       isOver = true
@@ -61,15 +60,15 @@ export function watchBody(request: MountedRequest, longest: number, budget: Body
 function readParsed({ body, headers }: MountedRequest, longest: number): SeenBody {
   const announced = Number(headers['content-length'] ?? 0)
   if (announced > longest) return oversized(longest)
-  if (Buffer.isBuffer(body)) return { isKnown: true, bytes: body }
-  if (typeof body === 'string') return { isKnown: true, bytes: Buffer.from(body) }
+  if (Buffer.isBuffer(body)) return new KnownBody(body)
+  if (typeof body === 'string') return new KnownBody(body)
   const isEmptyObject = typeof body === 'object' && body !== null && Object.keys(body).length === 0
   if (isEmptyObject && announced === 0) return { isKnown: false, reason: EMPTY_OR_NOT }
   const text = writeJson(body)
-  return text === undefined ? { isKnown: false, reason: CONSUMED } : { isKnown: true, bytes: Buffer.from(text) }
+  return text === undefined ? { isKnown: false, reason: CONSUMED } : new KnownBody(text)
 }
 
 /** A body that is too long whatever its content is. */
 function oversized(longest: number): SeenBody {
-  return { isKnown: true, bytes: Buffer.alloc(longest + 1, ' ') }
+  return new KnownBody(Buffer.alloc(longest + 1, ' '))
 }

@@ -1,12 +1,10 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { BODY_LIMIT, type BodyBudget, CollectedBody } from '../exchanges/collected-body.ts'
 import { decodeBody } from '../exchanges/content-coding.ts'
-import type { SeenBody, SeenHeaders, SeenResponse } from '../exchanges/exchange.ts'
+import { EMPTY_BODY, type SeenBody, type SeenHeaders, type SeenResponse } from '../exchanges/exchange.ts'
 import { readFields } from '../exchanges/keys.ts'
 
 type Given = OutgoingHttpHeaders | readonly unknown[] | undefined
-
-const NOTHING: SeenBody = { isKnown: true, bytes: Buffer.alloc(0) }
 
 /**
  * Watches a response while it is sent: each call of the application goes on to Node.js as it is. `finish` is called
@@ -61,7 +59,7 @@ export function watchResponse(
   function seenOf(last: Buffer | undefined): SeenResponse {
     const status = head?.status ?? response.statusCode
     const headers = headersOf(response, head?.given)
-    if (isBodiless || status === 204 || status === 304) return { status, headers, body: NOTHING }
+    if (isBodiless || status === 204 || status === 304) return { status, headers, body: EMPTY_BODY }
     // A body in one piece needs no copy.
     const isWhole = copy.size === 0 && last !== undefined && last.length <= BODY_LIMIT
     if (!isWhole && last !== undefined) copy.add(last)

@@ -1,6 +1,6 @@
 import type { Contract } from '../contract/contract.ts'
 import { decodeBody } from '../exchanges/content-coding.ts'
-import type { Exchange, SeenResponse } from '../exchanges/exchange.ts'
+import { EMPTY_BODY, type Exchange, KnownBody, type SeenResponse } from '../exchanges/exchange.ts'
 import { type HeaderFields, Keys, pairsOf, readFields, redactBody } from '../exchanges/keys.ts'
 import { codeIn, readOutcome } from '../exchanges/reading.ts'
 import type { Clock } from '../ground/clock.ts'
@@ -73,7 +73,7 @@ export const SETTLING = 2_000
 const AFTER_RESET = 1_000
 /** In milliseconds: how often the run reports that it still waits. */
 const TICK = 1_000
-const NOTHING: SeenResponse = { status: 0, headers: {}, body: { isKnown: true, bytes: Buffer.alloc(0) } }
+const NOTHING: SeenResponse = { status: 0, headers: {}, body: EMPTY_BODY }
 
 /** What came on the way; `trouble` says what happened there, if the answer is not that of the service. */
 interface Sent {
@@ -199,7 +199,7 @@ export class Conversation {
       request: {
         ...{ method, target: contract.basePath + path, headers },
         credentials: isInvented ? { ...credentials, isInvented } : credentials,
-        body: { isKnown: true, bytes: body ?? Buffer.alloc(0) },
+        body: body === undefined ? EMPTY_BODY : new KnownBody(body),
       },
     })
     try {

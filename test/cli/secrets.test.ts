@@ -107,7 +107,10 @@ const ROWS: Readonly<Record<string, Row | ((outputs: string, inputs: string) => 
     args: ['serve', '--store', `redis://me:${STORE}@127.0.0.1:1`, ...OWN],
     tells: /cannot be reached/,
   },
-  'serve with a wrong store': { args: ['serve', '--store', `http://me:${STORE}@127.0.0.1:1`], tells: /http:\/\/…@127/ },
+  'serve with a wrong store': {
+    args: ['serve', '--store', `http://me:${STORE}@127.0.0.1:1`],
+    tells: /--store http:\/\/…: must be/,
+  },
   'serve with a needless argument': { args: ['serve', ...OWN, KEY], tells: /takes no argument/ },
   run: (outputs) => ({
     args: [

@@ -2,7 +2,8 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import { nameOf } from '../../src/contract/choices.ts'
 import { loadContract } from '../../src/contract/contract.ts'
-import { readWidest } from '../../src/contract/widest.ts'
+import { widestOf } from '../../src/contract/widest.ts'
+import { KnownBody } from '../../src/exchanges/exchange.ts'
 import { valueAt } from '../../src/ground/json.ts'
 import { judgeSingle } from '../../src/judge/contract-check.ts'
 import { isFailure, partyOf } from '../../src/judge/finding.ts'
@@ -26,7 +27,7 @@ describe('the widest document permits', () => {
     ['createDomainGroup', [200, 201]],
     ['listDomains', [200]],
   ])('to a success of %s every status of an alternative', (id, statuses) => {
-    expect([...widest.successStatuses(operationOf(id))].toSorted()).toEqual(statuses)
+    expect([...widest.of(operationOf(id)).statuses].toSorted()).toEqual(statuses)
   })
 
   it.each([
@@ -45,7 +46,7 @@ describe('the widest document permits', () => {
     ['listDomains', 'duplicate_name', false],
     ['addDomains', 'not_monitored', false],
   ])('to %s the code %s: %s', (id, code, isPermitted) => {
-    expect(widest.codesOf(operationOf(id)).has(code)).toBe(isPermitted)
+    expect(widest.of(operationOf(id)).codes.has(code)).toBe(isPermitted)
   })
 
   it.each([
@@ -110,7 +111,7 @@ describe('the widest document permits', () => {
       actions: [{ target: `$${widest.errors.replaceAll('/', '.')}.domain_delete_failed`, update }],
     }
     const contract = await loadContract({ overlays: [overlay as never] })
-    const own = await readWidest(contract)
+    const own = widestOf(contract)
     expect([...own.statusesOf('domain_delete_failed')].toSorted()).toEqual([400, 404, 410, 422])
   })
 })
@@ -179,7 +180,7 @@ describe('the widest document permits all that the stand-in answers', () => {
           response: {
             status: received.status,
             headers: headersOf(Object.entries(received.headers).map(([name, value]) => [name, String(value)])),
-            body: { isKnown: true, bytes: Buffer.from(received.text) },
+            body: new KnownBody(received.text),
           },
         }))
         const wrong = judgeSingle(reading, widest).filter((finding) => {

@@ -7,7 +7,7 @@ import { applyOverlay } from '../../src/contract/overlay.ts'
 import { calibrate, messagesIn, readCalibration } from '../../src/evidence/calibration.ts'
 import { describeEvidence, type Evidence } from '../../src/evidence/evidence-file.ts'
 import { type Json, mergePatch, stepsOf, valueAt } from '../../src/ground/json.ts'
-import type { ChoiceObservation } from '../../src/judge/choice-evidence.ts'
+import type { ChoiceObservation } from '../../src/judge/open-choice.ts'
 import { choices } from '../support/choices.ts'
 
 const SEED = 14_018

@@ -1,4 +1,4 @@
-import type { Exchange } from '../../src/exchanges/exchange.ts'
+import { type Exchange, KnownBody } from '../../src/exchanges/exchange.ts'
 import { createReader, type ReadExchange } from '../../src/exchanges/reading.ts'
 import { choices } from '../support/choices.ts'
 import { headersOf } from '../support/exchanges.ts'
@@ -50,12 +50,12 @@ export function exchangeOf({
       target: `/api/v1${path}`,
       headers: headersOf(Object.entries({ ...request, ...fields })),
       credentials: { kind: 'sent', scheme: 'Bearer', key: 'key 1', isWord: true },
-      body: { isKnown: true, bytes: bytesOf(sent) },
+      body: new KnownBody(bytesOf(sent)),
     },
     response: {
       status,
       headers: headersOf(Object.entries({ ...USUAL, ...QUOTA, ...headers })),
-      body: { isKnown: true, bytes: bytesOf(body) },
+      body: new KnownBody(bytesOf(body)),
     },
   }
 }

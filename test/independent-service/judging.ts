@@ -16,7 +16,7 @@ export async function check(
   exchanges: readonly Exchange[],
   { isSoleWriter = false }: { isSoleWriter?: boolean } = {},
 ): Promise<Conclusion> {
-  const judge = await Judge.begin({ choices, isSoleWriter })
+  const judge = new Judge({ choices, isSoleWriter })
   for (const exchange of exchanges) judge.take(exchange)
   return judge.conclude()
 }

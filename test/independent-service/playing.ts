@@ -1,5 +1,5 @@
 import { gunzipSync } from 'node:zlib'
-import type { Exchange } from '../../src/exchanges/exchange.ts'
+import { type Exchange, KnownBody } from '../../src/exchanges/exchange.ts'
 import { headersOf } from '../support/exchanges.ts'
 import type { Departure } from './departures.ts'
 import { draws } from './draw.ts'
@@ -153,12 +153,12 @@ function exchangeOf(
               key: secret === KEY ? 'key 1' : `key of ${secret.length}`,
               isWord: /^\S+$/.test(secret),
             },
-      body: { isKnown: true, bytes: Buffer.from(request.body) },
+      body: new KnownBody(Buffer.from(request.body)),
     },
     response: response && {
       status: response.status,
       headers: headersOf([...fields, ['Date', new Date(at).toUTCString()]]),
-      body: { isKnown: true, bytes: bytesOf(response) },
+      body: new KnownBody(bytesOf(response)),
     },
   }
 }

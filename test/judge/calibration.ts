@@ -2,7 +2,7 @@ import { type Alternative, nameOf } from '../../src/contract/choices.ts'
 import type { Exchange } from '../../src/exchanges/exchange.ts'
 import { Judge } from '../../src/judge/judge.ts'
 import { isObservable } from '../../src/judge/observability.ts'
-import type { AssumptionVerdict } from '../../src/judge/verdict.ts'
+import type { AssumptionVerdict } from '../../src/judge/verdicts.ts'
 import { decideVerdicts } from '../../src/judge/verdicts.ts'
 import { choices } from '../support/choices.ts'
 import { askNew, shown } from './asked.ts'
@@ -28,7 +28,7 @@ export function alternativeNamed(name: string): Alternative {
 
 /** The verdicts about these exchanges. */
 export async function calibrate(exchanges: readonly Exchange[], isSoleWriter = true): Promise<AssumptionVerdict[]> {
-  const judge = await Judge.begin({ choices, isSoleWriter })
+  const judge = new Judge({ choices, isSoleWriter })
   for (const exchange of exchanges) judge.take(exchange)
   return decideVerdicts(judge.conclude().observations, choices)
 }

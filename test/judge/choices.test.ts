@@ -71,6 +71,12 @@ describe('a refusal shows a choice', () => {
   })
 })
 
+it('nothing is shown by the refusal of a name that another client may have taken meanwhile', async () => {
+  const steps = [groups(group('g', 'Äpfel')), refused(create({ name: 'äPFEL' }, {}), 'duplicate_name')]
+  const { judge } = await judgeAfter(steps, { isOwnName: (name) => name === 'Äpfel' })
+  expect(judge.conclude().observations.filter(({ id }) => id === 'name-comparison')).toEqual([])
+})
+
 describe('nothing is shown', () => {
   it.each<[what: string, steps: Step[]]>([
     ['by a refusal of two open things', [list(), refused(text(add([A, A])), 'invalid_request_body')]],
@@ -98,6 +104,7 @@ describe('nothing is shown', () => {
     ['has changed the group', [list(A), groups(SHOP), remove([A])]],
     ['has added a domain that is sent twice', [list(), refused(add([A, A]), 'invalid_domain')]],
     ['has created a group', [groups(group('g', 'Äpfel')), refused(create({ name: 'äPFEL' }, {}), 'duplicate_name')]],
+    ['has renamed a group', [groups(group('g', 'Äpfel')), create({ name: 'äPFEL' }, group('n', 'äPFEL'))]],
   ])('if another client may be one that %s', async (_, steps) => {
     expect(await shownBy(steps, false)).toEqual({})
   })

@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { loadContract } from '../../src/contract/contract.ts'
-import { readWidest } from '../../src/contract/widest.ts'
-import type { Exchange, SeenBody } from '../../src/exchanges/exchange.ts'
-import { createReader } from '../../src/exchanges/reading.ts'
+import { type Widest, widestOf } from '../../src/contract/widest.ts'
+import { type Exchange, KnownBody, type SeenBody } from '../../src/exchanges/exchange.ts'
+import { createReader, type ReadExchange } from '../../src/exchanges/reading.ts'
 import { valueAt } from '../../src/ground/json.ts'
-import { findContractProblems, judgeSingle } from '../../src/judge/contract-check.ts'
+import { checkContract, judgeSingle } from '../../src/judge/contract-check.ts'
 import { isFailure, type JudgedDifference, partyOf } from '../../src/judge/finding.ts'
+import { describeRemark } from '../../src/judge/findings.ts'
+import { AskedRequest } from '../../src/judge/request.ts'
 import { exchangeOf, failure, type Made, readingOf, success } from '../exchanges/made-exchange.ts'
 import { play, Twins } from '../independent-service/playing.ts'
 import { randomProfile } from '../independent-service/profile.ts'
@@ -14,7 +16,16 @@ import { headersOf } from '../support/exchanges.ts'
 import { widest } from '../support/widest.ts'
 
 function find(made: Made, change?: (exchange: Exchange) => Exchange): JudgedDifference[] {
-  return findContractProblems(readingOf(made, change), widest)
+  return problemsIn(readingOf(made, change), widest)
+}
+
+function problemsIn(reading: ReadExchange, document: Widest): JudgedDifference[] {
+  const found = new Map<string, JudgedDifference>()
+  checkContract(reading, new AskedRequest(reading), document, (remark) => {
+    const finding = describeRemark(remark, reading, document.contract)
+    if (!found.has(finding.id)) found.set(finding.id, finding)
+  })
+  return [...found.values()]
 }
 
 const added = success({ message: 'Added.', domains: ['a.example'], count: 1 })
@@ -398,11 +409,11 @@ it('Another choice comes with what an overlay would have to say', async () => {
   const [code] = find({ ...ADD, status: 404, body: failure('invalid_domain') })
   const [status] = find({ ...ADD, status: 203, body: added })
   const overlays = [code, status].map((each, index) => ({ name: `${index}`, actions: JSON.parse(each?.overlay ?? '') }))
-  const own = await readWidest(await loadContract({ overlays }))
+  const own = widestOf(await loadContract({ overlays }))
   const read = createReader(own.contract)
   const judge = (made: Made) => {
     const reading = read(exchangeOf(made))
-    return reading === undefined ? [] : findContractProblems(reading, own)
+    return reading === undefined ? [] : problemsIn(reading, own)
   }
   expect(judge({ ...ADD, status: 404, body: failure('invalid_domain') })).toEqual([])
   expect(judge({ ...ADD, status: 203, body: added })).toEqual([])
@@ -451,11 +462,17 @@ describe('a service that keeps the specification in its own way is not accused',
   })
 })
 
+it('a body that is not UTF-8, and names no other charset, is no JSON', () => {
+  const body = new KnownBody(Buffer.from('{"name":"\xfc"}', 'latin1'))
+  const sent = find({ ...CREATE, sent: {} }, (exchange) => ({ ...exchange, request: { ...exchange.request, body } }))
+  expect(sent.map(({ id }) => id)).toContain('contract-violation/createDomainGroup/200/request/body/invalid_json')
+})
+
 describe('a finding', () => {
-  it('counts the places of one mistake, and has the same id wherever it is', () => {
+  it('tells one mistake at several places once, with the same id wherever it is', () => {
     const [finding, ...others] = find(listWith({ domains: ['a b', 'c.example', 'd e', 'f g'] }))
     expect(others).toEqual([])
     expect(finding).toMatchObject({ method: 'GET', path: '/domains', status: 200 })
-    expect(finding?.message).toContain('The same is wrong at 2 more of its places.')
+    expect(finding?.message).toContain('`/data/domains/0`')
   })
 })

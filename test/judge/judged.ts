@@ -9,7 +9,7 @@ export interface Step extends Made {
 
 /** A judge that no other client disturbs, and which has seen these exchanges, one a second. */
 export async function judgeAfter(steps: readonly Step[], options: Partial<JudgeOptions> = { isSoleWriter: true }) {
-  const judge = await Judge.begin({ choices, ...options })
+  const judge = new Judge({ choices, ...options })
   let seconds = 0
   const take = ({ change = (exchange) => exchange, ...made }: Step): string[] => {
     const exchange = exchangeOf({ at: DATE + ++seconds * 1000, lasts: 10, ...made })

@@ -10,7 +10,7 @@ export async function judge(
   exchanges: readonly Exchange[],
   knowing: Omit<JudgeOptions, 'choices'> = {},
 ): Promise<Conclusion> {
-  const judge = await Judge.begin({ choices, ...knowing })
+  const judge = new Judge({ choices, ...knowing })
   for (const exchange of exchanges) judge.take(exchange)
   return judge.conclude()
 }

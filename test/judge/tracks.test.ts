@@ -1,9 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { FigureTrack } from '../../src/judge/figures.ts'
+import type { Remark, Report } from '../../src/judge/findings.ts'
+import { readQuotaFields } from '../../src/judge/quota-fields.ts'
 import { QuotaTrack } from '../../src/judge/quotas.ts'
 import { RequestIdTrack } from '../../src/judge/request-ids.ts'
 import { writeDate } from '../../src/service/date.ts'
 import { DATE, failure, readingOf, success } from '../exchanges/made-exchange.ts'
+
+function remarksOf(take: (report: Report) => void): Remark[] {
+  const remarks: Remark[] = []
+  take((remark) => remarks.push(remark))
+  return remarks
+}
 
 /** What one response says, in seconds after half past nine. */
 interface Said {
@@ -45,7 +53,9 @@ function follow(said: readonly Said[]): string[] {
       'X-RateLimit-Remaining': `${remaining}`,
       'X-RateLimit-Reset': `${reset}`,
     }
-    const remarks = track.take(readingOf({ path, at, lasts, headers, ...ANSWERS[kind] }))
+    const reading = readingOf({ path, at, lasts, headers, ...ANSWERS[kind] })
+    const fields = readQuotaFields(reading)
+    const remarks = fields === undefined ? [] : remarksOf((report) => track.take(reading, fields, report))
     return remarks.map(({ rule, what }) => rule ?? what.replace('headers/x-ratelimit-', ''))
   })
 }
@@ -153,8 +163,8 @@ function read(reads: readonly Read[]): string[] {
     )
     const headers = { Date: writeDate(MIDNIGHT + hours * 3_600_000) }
     // The recorder's clock says something else, which must not matter.
-    const remark = track.take(readingOf({ path: '/dmarc', headers, at: 1_000, body: success(data) }))
-    return remark === undefined ? [] : [`${remark.rule}: ${remark.message}`]
+    const reading = readingOf({ path: '/dmarc', headers, at: 1_000, body: success(data) })
+    return remarksOf((report) => track.take(reading, report)).map(({ rule, message }) => `${rule}: ${message}`)
   })
 }
 
@@ -195,20 +205,22 @@ describe('an X-Request-Id', () => {
     ['that two have, also if a recorder repeats one answer', [0, 1, 1, 0, 1], 0],
   ])('%s is reported once, or not at all', (_, seconds, found) => {
     const track = new RequestIdTrack()
-    const remarks = seconds.map((after) =>
-      track.take(readingOf({ path: '/domains', at: DATE + after * 1000, body: success({ domains: [] }) })),
-    )
-    expect(remarks.filter((remark) => remark !== undefined)).toHaveLength(found)
+    const remarks = seconds.flatMap((after) => {
+      const reading = readingOf({ path: '/domains', at: DATE + after * 1000, body: success({ domains: [] }) })
+      return remarksOf((report) => track.take(reading, report))
+    })
+    expect(remarks).toHaveLength(found)
   })
 
   it('is remembered while thousands of others come', () => {
     const track = new RequestIdTrack()
     const take = (id: string, after: number) => {
       const headers = { 'X-Request-Id': id }
-      return track.take(readingOf({ path: '/domains', at: DATE + after, headers, body: success({ domains: [] }) }))
+      const reading = readingOf({ path: '/domains', at: DATE + after, headers, body: success({ domains: [] }) })
+      return remarksOf((report) => track.take(reading, report))
     }
     for (const after of [1, 2]) take('same', after)
     for (let index = 0; index < 6_000; index++) take(`other ${index}`, 3)
-    expect(take('same', 4)?.what).toBe('headers/x-request-id/repeated')
+    expect(take('same', 4)).toMatchObject([{ what: 'headers/x-request-id/repeated' }])
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Choices } from '../../src/contract/choices.ts'
-import { type ChoiceObservation, EVIDENCE_KEPT, Observations } from '../../src/judge/choice-evidence.ts'
-import type { AssumptionVerdict } from '../../src/judge/verdict.ts'
+import type { ChoiceObservation } from '../../src/judge/open-choice.ts'
+import type { AssumptionVerdict } from '../../src/judge/verdicts.ts'
 import { decideVerdicts } from '../../src/judge/verdicts.ts'
 
 /** Assumptions with so many alternatives each, by their ids. */
@@ -63,18 +63,5 @@ describe('decideVerdicts', () => {
   it('judges each assumption by itself', () => {
     const verdicts = decideVerdicts([see('1', 'a', 0), see('2', 'a', 1), see('3', 'b', 1)], CHOICES)
     expect(verdicts.slice(0, 2).map(({ verdict }) => verdict)).toEqual(['contradicted', 'alternative'])
-  })
-})
-
-describe('Observations', () => {
-  it('joins those that permit the same, counts them, and keeps the first exchanges', () => {
-    const observations = new Observations()
-    const added = Array.from({ length: 8 }, (_, index) => observations.add(see(String(index), 'a', 0)))
-    expect(added).toEqual([true, ...Array(7).fill(false)])
-    expect(observations.add(see('9', 'a', 1))).toBe(true)
-    const [first] = observations.all
-    expect(first).toMatchObject({ id: 'a', permits: [0], count: 8 })
-    expect(first?.evidence).toEqual(['0', '1', '2', '3', '4'])
-    expect(first?.evidence).toHaveLength(EVIDENCE_KEPT)
   })
 })

@@ -165,7 +165,7 @@ describe('A contract', () => {
     const { port, violations } = await checked((response) => {
       for (const [name, value] of Object.entries(FIELDS)) response.setHeader(name, value)
       json(response).write(BODY.slice(0, 9))
-      response.statusCode = 299
+      response.statusCode = 418
       try {
         response.writeHead(500)
       } catch (error) {

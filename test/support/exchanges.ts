@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Credentials, Exchange, SeenHeaders } from '../../src/exchanges/exchange.ts'
+import { type Credentials, type Exchange, KnownBody, type SeenHeaders } from '../../src/exchanges/exchange.ts'
 import { transmit } from './request.ts'
 import { API_KEY } from './service.ts'
 
@@ -39,7 +39,7 @@ export async function exchangeWith(baseUrl: string, asked: ExchangeRequest): Pro
   const response = {
     status: received.response.statusCode ?? 0,
     headers: fieldsOf(received.response),
-    body: { isKnown: true as const, bytes: received.bytes },
+    body: new KnownBody(received.bytes),
   }
   const at = asked.at ?? Date.parse(response.headers['date'] ?? '')
   sent.delete('authorization')
@@ -54,7 +54,7 @@ export async function exchangeWith(baseUrl: string, asked: ExchangeRequest): Pro
       target: url.pathname + url.search,
       headers: headersOf(sent),
       credentials: credentialsOf(authorization ?? undefined),
-      body: { isKnown: true, bytes: bytes ?? Buffer.alloc(0) },
+      body: new KnownBody(bytes ?? Buffer.alloc(0)),
     },
     response,
   }

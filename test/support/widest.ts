@@ -1,5 +1,5 @@
-import { readWidest } from '../../src/contract/widest.ts'
+import { widestOf } from '../../src/contract/widest.ts'
 import { choices } from './choices.ts'
 
 /** What the specification permits, made once for all tests of a worker. */
-export const widest = await readWidest(choices.contract)
+export const widest = widestOf(choices.contract)

@@ -26,9 +26,9 @@ interface RunOptions extends Partial<VerifyOptions> {
 }
 
 /** A judge of a run, as the command makes it. */
-function beginJudge(isSoleWriter = false): Promise<RunJudge> {
+function beginJudge(isSoleWriter = false): RunJudge {
   const isOwnName = (name: string) => name.toLowerCase().includes(MARK)
-  return Judge.begin({ choices, isOwnName, isSoleWriter })
+  return new Judge({ choices, isOwnName, isSoleWriter })
 }
 
 /** A run against a service, which waits by moving the clock of the service. */
@@ -60,7 +60,7 @@ export function prepareRun(service: Target, given: RunOptions = {}) {
     onProgress: () => {},
     ...more,
   }
-  const result = async () => verify({ ...options, judge: more.judge ?? (await beginJudge(soleWriter)) })
+  const result = async () => verify({ ...options, judge: more.judge ?? beginJudge(soleWriter) })
   return { ledgerPath, result }
 }
 

@@ -17,15 +17,18 @@ const REPLACED = new RegExp(
   'iu',
 )
 
-/** Whether the value of a field or parameter is a replacement. */
-export function isReplaced(value: string): boolean {
-  return value.length <= LONGEST && isReplacement(value)
+const LONGEST = 100
+
+/** Whether a text that may be a secret is a replacement. */
+export function isReplacedSecret(value: string): boolean {
+  return value.length <= LONGEST && REPLACED.test(value)
 }
 
-const LONGEST = 100
-/** Messages repeat most of the values of their fields, and some of these tests are expensive. */
-const REMEMBERED = { limit: 1_000, longest: 200 }
-const isReplacement = memoize((value) => REPLACED.test(value), REMEMBERED)
+/**
+ * Whether the value of any other field or parameter is a replacement. The test takes long, and messages repeat most of
+ * these values, so they are remembered.
+ */
+export const isReplaced = memoize(isReplacedSecret, { limit: 1_000, longest: LONGEST })
 
 /** Names and forms of what is secret, which stand in its place: `<token>`, `{{key}}`, `$KEY`, `YOUR_API_KEY`. */
 const NAMED =
@@ -39,14 +42,14 @@ const HASHED = /^(?:[\w-]{1,12}[:$=])?(?:[\da-f]{32,}|[\w+/-]{42,88}={0,2})$/i
  * Whether the value of Authorization says no more than that something was sent. A scheme alone, and nothing at all, are
  * what remains if a secret is cut out.
  */
-export const hidesKey = memoize((value: string): boolean => {
+export function hidesKey(value: string): boolean {
   const whole = value.trim()
   const { scheme, secret: rest } = splitAuthorization(whole)
   const hasScheme = rest !== '' && /^[A-Za-z][\w-]*$/.test(scheme)
   const secret = hasScheme ? rest : whole
   if (!hasScheme && (/^(?:bearer|basic|digest|token)?$/i.test(secret) || HASHED.test(secret))) return true
-  return [whole, secret].some((text) => isReplaced(text) || NAMED.test(text)) || SHORTENED.test(secret)
-}, REMEMBERED)
+  return [whole, secret].some((text) => isReplacedSecret(text) || NAMED.test(text)) || SHORTENED.test(secret)
+}
 
 /** A cheap test: few bodies need the expensive ones. */
 const SUSPICIOUS = new RegExp(String.raw`${WORD}|\*{3}|[•●█]{2}|x{3}`, 'i')

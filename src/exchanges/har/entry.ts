@@ -3,9 +3,9 @@ import { show } from '../../ground/show.ts'
 import { queryOf, readParameters } from '../../ground/target.ts'
 import { RealDate } from '../../ground/timers.ts'
 import { decodeBody } from '../content-coding.ts'
-import type { SeenBody } from '../exchange.ts'
-import { type HeaderFields, REDACTED } from '../keys.ts'
-import { isBlackedOut, isReplaced } from './blacked-out.ts'
+import { EMPTY_BODY, KnownBody, type SeenBody } from '../exchange.ts'
+import { type HeaderFields, holdsSecret, REDACTED } from '../keys.ts'
+import { isBlackedOut, isReplaced, isReplacedSecret } from './blacked-out.ts'
 
 /** In bytes. A larger body is not judged. */
 const LARGEST_BODY = 16 << 20
@@ -143,7 +143,7 @@ const LINES = /[\r\n]+/
 
 /** The header fields whose values the recording shows, and the names of the others. */
 export function splitFields(fields: HeaderFields): { shown: HeaderFields; hidden: readonly string[] } {
-  const replaced = fields.filter(([, value]) => isReplaced(value))
+  const replaced = fields.filter(([name, value]) => (holdsSecret(name) ? isReplacedSecret(value) : isReplaced(value)))
   if (replaced.length === 0) return { shown: fields, hidden: [] }
   return {
     shown: fields.filter((field) => !replaced.includes(field)),
@@ -198,7 +198,7 @@ export function requestBodyOf(request: Json, terms: BodyTerms): SeenBody {
   )
   const isEmpty =
     length === undefined ? isBodiless || request['bodySize'] === 0 || (fields.length > 0 && !mentions) : length === 0
-  return isEmpty ? EMPTY : unknown('The recording does not have the body of the request.')
+  return isEmpty ? EMPTY_BODY : unknown('The recording does not have the body of the request.')
 }
 
 /** The body of a response without content coding, if the recording has it. */
@@ -206,7 +206,7 @@ export function responseBodyOf(
   response: Json,
   { method, status, ...terms }: BodyTerms & { method: string; status: number },
 ): SeenBody {
-  if (method === 'HEAD' || status === 204 || status === 304) return EMPTY
+  if (method === 'HEAD' || status === 204 || status === 304) return EMPTY_BODY
   const length = lengthIn(terms.fields)
   const content = isObject(response['content']) ? response['content'] : {}
   const size = typeof content['size'] === 'number' && content['size'] >= 0 ? content['size'] : undefined
@@ -215,15 +215,14 @@ export function responseBodyOf(
   )
   if (typeof content['text'] === 'string' && content['text'] !== '') {
     const body = readContent(content, { what: 'response', length, size, ...terms })
-    return hasFailed && body.isKnown && readJson(body.bytes.toString()) === undefined ? unknown(FAILED) : body
+    return hasFailed && body.isKnown && readJson(body.text) === undefined ? unknown(FAILED) : body
   }
   if (hasFailed) return unknown(FAILED)
   // Recorders write an empty text also for a body that they have not, such as one that a service worker has read.
-  if (length === 0 || (terms.isOwn && size === 0)) return EMPTY
+  if (length === 0 || (terms.isOwn && size === 0)) return EMPTY_BODY
   return unknown('The recording does not have the body of the response.')
 }
 
-const EMPTY: SeenBody = { isKnown: true, bytes: Buffer.alloc(0) }
 const FAILED = 'The response was broken off.'
 
 function unknown(reason: string): SeenBody {
@@ -243,21 +242,21 @@ function readContent(content: Json, { what, fields, length, size, isOwn }: Entry
   const text = String(content['text'])
   const isBase64 = [content['encoding'], content['_encoding']].some((each) => /^base64$/i.test(String(each)))
   const isPacked = isBase64 && !/^\s*[[{]/.test(text)
-  const bytes = Buffer.from(text, isPacked ? 'base64' : 'utf8')
-  if (bytes.length > LARGEST_BODY) return unknown(`The body of the ${what} is larger than ${LARGEST_BODY} bytes.`)
+  const body = new KnownBody(isPacked ? Buffer.from(text, 'base64') : text)
+  if (body.size > LARGEST_BODY) return unknown(`The body of the ${what} is larger than ${LARGEST_BODY} bytes.`)
   const coding = fieldOf(fields, 'content-encoding')?.trim().toLowerCase() ?? 'identity'
   // A text has no coding any more, although the recorder keeps the field.
-  const decoded = isPacked && !isOwn ? decodeBody(bytes, coding, LARGEST_BODY) : { isKnown: true as const, bytes }
+  const decoded = isPacked && !isOwn ? decodeBody(body.bytes, coding, LARGEST_BODY) : body
   if (!decoded.isKnown) return decoded
-  const plain = isPacked ? decoded.bytes.toString() : text
+  const plain = decoded.text
   if (!isPacked && LOST_CHARACTER.test(plain)) {
     return unknown(`The recording has lost characters of the body of the ${what}.`)
   }
   if (!isOwn && isBlackedOut(plain)) return unknown(`The body of the ${what} was blacked out in the recording.`)
   const expected = coding === 'identity' ? length : undefined
   // A recorder may have removed the coding and its header field. Then there are more bytes than announced.
-  const isChanged = expected !== undefined && (what === 'request' ? bytes.length !== expected : bytes.length < expected)
-  const isCut = size !== undefined && bytes.length < size && readJson(plain) === undefined
+  const isChanged = expected !== undefined && (what === 'request' ? body.size !== expected : body.size < expected)
+  const isCut = size !== undefined && body.size < size && readJson(plain) === undefined
   if (isChanged || isCut) return unknown(`The recording does not have all bytes of the body of the ${what}.`)
   return decoded
 }

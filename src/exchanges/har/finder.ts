@@ -1,5 +1,6 @@
 import { presentedSecretIn } from '../../behaviour/gate.ts'
 import { isObject, type Json } from '../../ground/json.ts'
+import { memoize } from '../../ground/memo.ts'
 import { shorten } from '../../ground/show.ts'
 import { Keys } from '../keys.ts'
 import { changesSomething } from '../reading.ts'
@@ -38,6 +39,8 @@ export interface RecordingCounts extends Record<Aside, number> {
 }
 
 export interface Recording extends Pick<HarFile, 'path' | 'isOwn'> {
+  /** Like `hidesKey`, for which most requests have the same value. */
+  hidesKey(written: string): boolean
   /** Whether it shows the key of some request. Otherwise, whoever made it has taken out all of them. */
   hasKeys: boolean
   /** Whether its methods are not spelled as they were sent, and whether it shows the servers that have answered. */
@@ -83,7 +86,10 @@ export class Finder {
 
   take({ entries, path, isOwn, broken }: HarFile): void {
     const some = (has: (entry: Json) => boolean) => !isOwn && entries.some((entry) => isObject(entry) && has(entry))
-    const recording = { path, isOwn, hasKeys: false, isRespelled: some(isSpelled), namesServers: some(namesServer) }
+    const recording = {
+      ...{ path, isOwn, hasKeys: false, isRespelled: some(isSpelled), namesServers: some(namesServer) },
+      hidesKey: memoize(hidesKey, { limit: 1_000, longest: 200 }),
+    }
     if (broken !== undefined) this.tally.broken.push(broken)
     this.#latest = undefined
     this.#isAfterGap = false
@@ -123,12 +129,13 @@ export class Finder {
       return undefined
     }
     if (!isOwn) this.#noteKey(entry, recording)
-    this.#latest = {
-      ...{ recording, entry, number, method, ...span, ...factsOf(entry) },
-      target: this.#basePath + rest,
-      mayChange: changesSomething(method),
-      isAfterGap: this.#isAfterGap,
-    }
+    const { at, until, over } = span
+    const { observer, status, requestId, hasBody } = factsOf(entry)
+    const target = this.#basePath + rest
+    const mayChange = changesSomething(method)
+    const isAfterGap = this.#isAfterGap
+    const facts = { recording, entry, number, method, target, mayChange, isAfterGap }
+    this.#latest = { ...facts, at, until, over, observer, status, requestId, hasBody }
     this.found.push(this.#latest)
     this.#isAfterGap = false
     return undefined
@@ -138,7 +145,7 @@ export class Finder {
   #noteKey(entry: Json, recording: Recording): void {
     const fields = fieldsOf(entry['request'], 'authorization')
     const written = fields[0]?.[1]
-    if (written === undefined || hidesKey(written)) return
+    if (written === undefined || recording.hidesKey(written)) return
     if (isKey(written)) recording.hasKeys = true
     this.keys.credentialsOf(fields)
   }
@@ -165,9 +172,9 @@ function isSpelled({ request }: Json): boolean {
   return !CAPITAL.includes(method) && CAPITAL.includes(method.toUpperCase())
 }
 
-/** Whether a value of Authorization has the form that the service asks for, and shows the key. */
+/** Whether a value of Authorization has the form that the service asks for. */
 export function isKey(written: string): boolean {
-  return presentedSecretIn(written.trim()) !== undefined && !hidesKey(written)
+  return presentedSecretIn(written.trim()) !== undefined
 }
 
 function factsOf(entry: Json): Pick<FoundExchange, 'observer' | 'status' | 'requestId' | 'hasBody'> {

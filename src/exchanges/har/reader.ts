@@ -4,7 +4,6 @@ import { isObject } from '../../ground/json.ts'
 import { redactTarget } from '../../journal/redaction/redaction.ts'
 import type { Credentials, Exchange, SeenBody, SeenRequest, SeenResponse } from '../exchange.ts'
 import { type HeaderFields, type Keys, readCredentials, readFields, redactBody } from '../keys.ts'
-import { hidesKey } from './blacked-out.ts'
 import {
   fieldOf,
   fieldsOf,
@@ -138,12 +137,14 @@ function findOverlaps(found: readonly FoundExchange[]): readonly boolean[] {
   // The order within a millisecond is known only within a file.
   const isBefore = (end: number, start: number, isSameFile: boolean) => (isSameFile ? end <= start : end < start)
   const ends = new Map<Recording, number>()
-  for (const [index, { at, over, mayChange, recording }] of found.entries()) {
+  for (let index = 0; index < found.length; index++) {
+    const { at, over, mayChange, recording } = found[index] as FoundExchange
     for (const [other, end] of ends) if (!isBefore(end, at, other === recording)) overlaps[index] = true
     if (mayChange) ends.set(recording, Math.max(over, ends.get(recording) ?? over))
   }
   const starts = new Map<Recording, number>()
-  for (const [index, { at, over, mayChange, recording }] of [...found.entries()].reverse()) {
+  for (let index = found.length - 1; index >= 0; index--) {
+    const { at, over, mayChange, recording } = found[index] as FoundExchange
     for (const [other, start] of starts) if (!isBefore(over, start, other === recording)) overlaps[index] = true
     if (mayChange) starts.set(recording, at)
   }
@@ -151,10 +152,11 @@ function findOverlaps(found: readonly FoundExchange[]): readonly boolean[] {
 }
 
 /** What a recording says about the sender. Browsers leave the key out, and so do many who pass a recording on. */
-function credentialsOf(fields: HeaderFields, { path, isOwn, hasKeys }: Recording, keys: Keys): Credentials {
+function credentialsOf(fields: HeaderFields, recording: Recording, keys: Keys): Credentials {
+  const { path, isOwn, hasKeys } = recording
   const written = fieldOf(fields, 'authorization')
   if (!isOwn) {
-    const isHidden = written === undefined ? !hasKeys : hidesKey(written) || (!hasKeys && !isKey(written))
+    const isHidden = written === undefined ? !hasKeys : recording.hidesKey(written) || (!hasKeys && !isKey(written))
     return isHidden ? { kind: 'unknown' } : keys.credentialsOf(fields)
   }
   if (written === undefined) return { kind: 'none' }

@@ -55,10 +55,13 @@ describe('A header field', () => {
     async (value) => {
       const replaced = value === 'xxxxxxxx-xxxx' ? 'xxxxxxxx' : value
       const fields = { 'Content-Type': 'application/json', 'X-Request-Id': replaced, 'X-RateLimit-Limit': replaced }
-      const exchange = await readEntry({ response: fieldsOf(fields), request: fieldsOf({ a: 'b', Origin: replaced }) })
+      const exchange = await readEntry({
+        response: fieldsOf(fields),
+        request: fieldsOf({ a: 'b', Origin: replaced, 'X-Api-Key': replaced }),
+      })
       expect(exchange).toMatchObject({
         id: 'entry 1',
-        request: { headers: { a: 'b' }, hidden: ['origin'] },
+        request: { headers: { a: 'b' }, hidden: ['origin', 'x-api-key'] },
         response: { hidden: ['x-request-id', 'x-ratelimit-limit'] },
       })
       expect(exchange?.response?.headers).toEqual(expect.objectContaining({ 'content-type': 'application/json' }))

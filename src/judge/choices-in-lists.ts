@@ -1,0 +1,156 @@
+import { refreshDay } from '../domain/dmarc.ts'
+import type { Belief } from './belief.ts'
+import { comparable, isPlainHostname } from './names.ts'
+import type { ChoiceRow, ChoiceRows, SeenExchange } from './open-choice.ts'
+
+/** Other clients may have removed and added again this many items unseen. With more, the order of a list counts. */
+const TOLERATED = 2
+/** So many items of a list are compared in order. */
+const COMPARED = 500
+/** In milliseconds: for this long after its addition, a domain is certainly not processed. */
+const AT_ONCE = 30_000
+/** In milliseconds: after the processing and the time to the next refresh, each domain has a record. */
+const LONGEST_PROCESSING = 48 * 3_600_000
+/** Upper case in the name of a domain, if the name says nothing about other choices. */
+const IN_OTHER_CASE = /[A-Z]/
+
+/** An item of a list: the name that it may be sorted by, and whether another client may have moved it. */
+interface Listed {
+  name: string
+  /** The number of its addition among all that were seen; absent if the addition was not seen. */
+  order: number | undefined
+  isCertain: boolean
+}
+
+const orderOf = (operation: string, lists: 'domains' | 'records' | 'groups'): ChoiceRow => ({
+  of: [operation],
+  on: 'success',
+  isLong: true,
+  read({ reading: { shown, exchange }, track: { belief } }, choice) {
+    if (shown.lists !== lists || exchange.overlaps) return undefined
+    const items = lists === 'groups' ? groupsIn(shown.groups, belief) : domainsIn(shown.domains, belief)
+    if (items.length < 2) return undefined
+    const looked = items.slice(0, COMPARED)
+    const certain = looked.filter(({ isCertain }) => isCertain)
+    return choice.those(({ value }) => {
+      if (value === 'alphabetical') return isSorted(items)
+      const isNewestFirst = value === 'newest-first'
+      return countBreaks(certain, isNewestFirst) === 0 && countBreaks(looked, isNewestFirst) <= TOLERATED
+    })
+  },
+})
+
+/** The choices that show in lists beside what is believed of the account, by the id of the assumption. */
+export const IN_LISTS: ChoiceRows = {
+  'domain-order': orderOf('listDomains', 'domains'),
+  'record-order': orderOf('listDmarc', 'records'),
+  'group-order': orderOf('listDomainGroups', 'groups'),
+
+  /** Whether domains are shown as they were sent: in the response to that request, and in later ones. */
+  'canonical-form': {
+    on: 'success',
+    isLong: true,
+    read({ reading: { shown, exchange }, asked, track: { belief } }, choice) {
+      const echoed = shown.added ?? shown.removed
+      if (echoed !== undefined) {
+        const sent = asked.list('domains').filter((name) => IN_OTHER_CASE.test(name) && isPlainHostname(name))
+        if (sent.length === 0) return undefined
+        const all = new Set(echoed)
+        const [kept, altered] = [sent.some((name) => all.has(name)), sent.some((name) => all.has(name.toLowerCase()))]
+        return kept === altered ? undefined : choice.those(({ value }) => (value === 'canonical') === altered)
+      }
+      if (exchange.overlaps) return undefined
+      const names = shown.domains ?? groupsOf(shown).flatMap(({ domains }) => domains)
+      if (names.some((name) => IN_OTHER_CASE.test(name) && isPlainHostname(name))) return choice.of('as-sent')
+      // Another client may have removed a domain, and added it again in another spelling.
+      const altered = new Set(names.filter((name) => wasSentOtherwise(belief, name) && isPlainHostname(name)))
+      const isCertain = altered.size > TOLERATED || [...altered].some((name) => belief.isCertain(name))
+      return isCertain ? choice.except('as-sent') : undefined
+    },
+  },
+
+  /** Whether domains that were added a moment ago already have records. */
+  'unprocessed-domains': {
+    of: ['listDmarc'],
+    on: 'success',
+    isLong: true,
+    read({ reading: { shown, exchange }, track: { belief }, now, refreshes }, choice) {
+      if (shown.domains === undefined || exchange.overlaps) return undefined
+      const seen = new Set(shown.domains.map(comparable))
+      let isAbsent = false
+      for (const [name, { isMonitored, addedAt }] of belief.domains) {
+        if (isMonitored !== true || addedAt === undefined || addedAt > now) continue
+        const age = now - addedAt
+        if (!seen.has(name)) isAbsent ||= age <= LONGEST_PROCESSING && belief.isCertain(name)
+        else if (age < AT_ONCE && !refreshes.some((time) => isRefreshed(time, addedAt, now))) return choice.of('listed')
+      }
+      return isAbsent ? choice.of('absent') : undefined
+    },
+  },
+
+  /** Whether a member has left its group for another one. Requests show whether that is refused. */
+  'shared-domains': {
+    of: ['listDomainGroups'],
+    on: 'success',
+    isLong: true,
+    read({ reading: { shown, exchange }, track: { belief } }, choice) {
+      if (exchange.overlaps) return undefined
+      let isMoved: boolean | undefined
+      for (const { id, name, domains } of groupsOf(shown)) {
+        const known = belief.group(id)
+        if (known?.state !== 'there' || known.mayHaveLeft.size === 0 || !belief.isCertain(name)) continue
+        const members = new Set(domains.map(comparable))
+        for (const [member, how] of known.mayHaveLeft) {
+          const isClear = how === 'to another' && isPlainHostname(member) && belief.isCertain(member)
+          if (isClear) isMoved = !members.has(member)
+        }
+      }
+      if (isMoved === undefined) return undefined
+      return isMoved ? choice.of('moved') : choice.except('moved')
+    },
+  },
+}
+
+type Shown = SeenExchange['reading']['shown']
+
+function groupsOf({ groups, group }: Shown): NonNullable<Shown['groups']> {
+  return groups ?? (group === undefined ? [] : [group])
+}
+
+function domainsIn(names: Shown['domains'] = [], belief: Belief): Listed[] {
+  return names.map((shown) => {
+    const name = comparable(shown)
+    return { name: shown, order: belief.domain(name)?.order, isCertain: belief.isCertain(name) }
+  })
+}
+
+function groupsIn(groups: Shown['groups'] = [], belief: Belief): Listed[] {
+  return groups.map(({ id, name }) => ({ name, order: belief.group(id)?.order, isCertain: belief.isCertain(name) }))
+}
+
+/** Whether names are in the order of their code units, as they are shown or in the form in which they are kept. */
+function isSorted(items: readonly Listed[]): boolean {
+  return [String, comparable, (name: string) => name.toLowerCase()].some((form) =>
+    items.every(({ name }, index) => index === 0 || form(items[index - 1]?.name ?? '') <= form(name)),
+  )
+}
+
+/**
+ * How often an item comes after a later one, if the list is in the order of addition; a client that moves an item unseen
+ * leads to one such place at most. An item whose addition was not seen can be anywhere.
+ */
+function countBreaks(list: readonly Listed[], isNewestFirst: boolean): number {
+  const orders = list.flatMap(({ order }) => order ?? [])
+  if (isNewestFirst) orders.reverse()
+  return orders.filter((order, index) => order < (orders[index - 1] ?? 0)).length
+}
+
+function wasSentOtherwise(belief: Belief, name: string): boolean {
+  const known = belief.domain(name)
+  return known?.order !== undefined && IN_OTHER_CASE.test(known.spelling)
+}
+
+/** The Date of a response is a whole second, so the addition may have been that much earlier. */
+function isRefreshed(time: string, addedAt: number, now: number): boolean {
+  return refreshDay(now, time) !== refreshDay(addedAt - 1_000, time)
+}
