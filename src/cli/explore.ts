@@ -29,8 +29,6 @@ import type { RunBounds } from '../trials/explore/budget.ts'
 import type { Exploration } from '../trials/explore/exploration.ts'
 import type { ExploreTerms } from '../trials/explore/report.ts'
 import { lastLines } from '../trials/output-tail.ts'
-import type { Parallelism } from '../trials/parallelism.ts'
-import { SWITCHES, searchOrders } from './beside.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
 import { type Execution, execute } from './execution.ts'
@@ -38,24 +36,26 @@ import { readReplay } from './plan-file.ts'
 import { checkFiles, NOT_WRITTEN, REPORT_OPTIONS } from './reports.ts'
 import { withServerOptions } from './start.ts'
 import {
-  AUTOMATIC_JOBS,
+  JOBS,
   millisecondsOf,
   type ReadTrial,
   readTrial,
   SEPARATE_TRIAL_OPTIONS,
+  WINDOW,
+  windowOf,
   withoutOptions,
 } from './trial-options.ts'
 
 /** The time for everything by default, and how long the tiers on which the result rests may take. */
-export const USUAL_BUDGET = { optional: '1m', needed: '10m' } as const
+const USUAL_BUDGET = { optional: '1m', needed: '10m' } as const
 
 /** Options that do not change a trial. The line that replays a finding omits them. */
 const SEARCH_OPTIONS = {
-  ...AUTOMATIC_JOBS,
+  ...JOBS,
   budget: {
     kind: timeLimit,
     help: 'Time limit of the search for faults that break the command.',
-    defaultText: `${USUAL_BUDGET.optional}, or as long as the first two tiers take, up to ${USUAL_BUDGET.needed}; with --runs, no limit`,
+    defaultText: `${USUAL_BUDGET.optional}, or as long as the first two tiers take and each other fault once, up to ${USUAL_BUDGET.needed}; with --runs, no limit`,
   },
   runs: {
     kind: wholeNumber(1, 1_000_000),
@@ -66,11 +66,6 @@ const SEARCH_OPTIONS = {
     kind: text,
     placeholder: 'PLAN',
     help: 'Run the command once with the faults of PLAN: a file with fault rules, a finding or a report; or their JSON.',
-  },
-  switches: {
-    kind: wholeNumber(0, 1_000),
-    help: 'With --beside: how often the turn may go to the other command before the one under way has ended.',
-    defaultText: `${SWITCHES}`,
   },
   failOn: {
     kind: someOf(['findings', 'inconclusive', 'gave-up']),
@@ -86,28 +81,19 @@ const SEARCH_OPTIONS = {
   ),
 } as const satisfies Options
 
-const WINDOW_OPTION = {
-  window: {
-    kind: timeLimit,
-    help: 'Length of a shortened quota window. explore itself tries a longer one, too, where the command survives a 429.',
-    defaultText: '2s, or that of the finding in --replay',
-  },
-} as const satisfies Options
-
 const OPTIONS = {
   ...SEPARATE_TRIAL_OPTIONS,
-  beside: {
-    kind: text,
-    placeholder: 'COMMAND2',
-    help: 'Run COMMAND2, a line for a shell, beside COMMAND against one account, and look for an order of their requests that breaks them.',
-  },
   ...SEARCH_OPTIONS,
   scaleWindows: {
     kind: toggle,
     help: 'Shorten quota windows, so that a client that waits for a reset does not take an hour.',
     defaultText: 'on',
   },
-  ...WINDOW_OPTION,
+  window: {
+    ...WINDOW.window,
+    help: 'Length of a shortened quota window. explore itself tries a longer one, too, where the command survives a 429.',
+    defaultText: '2s, or that of the finding in --replay',
+  },
   ...REPORT_OPTIONS,
 } as const satisfies Options
 
@@ -118,16 +104,8 @@ export const explore: Command = {
     const reading = readTrial('explore', OPTIONS, args, terminal.environment)
     const { values, sources } = reading
     const { baseline, report, updateBaseline: isUpdated } = values
-    if (values.port !== 0 && (values.jobs ?? 1) > 1) {
-      throw new UsageError(`${sources.port}: trials at the same time need a port each; leave it out, or use --jobs 1`)
-    }
-    if (values.switches !== undefined && values.beside === undefined) {
-      throw new UsageError(
-        '--switches: has a meaning only with --beside, for the orders of the requests of two commands',
-      )
-    }
-    if (baseline !== undefined && values.beside !== undefined) {
-      throw new UsageError(`${sources.baseline}: --beside has no known findings; leave one of them out`)
+    if (values.port !== 0 && values.jobs > 1) {
+      throw new UsageError(`${sources.port}: trials at the same time need a port each; leave it out, or --jobs`)
     }
     if (values.window !== undefined && values.scaleWindows === false) {
       throw new UsageError(`${sources.window}: quota windows keep their length with --no-scale-windows; leave one out`)
@@ -135,9 +113,9 @@ export const explore: Command = {
     if (isUpdated && baseline === undefined)
       throw new UsageError('--update-baseline: needs --baseline FILE, which it writes')
     await checkFiles(report, [{ source: sources.baseline, file: baseline, isRead: !isUpdated }])
-    const search = (execution: Execution) =>
-      values.beside === undefined ? searchFaults(reading, execution) : searchBeside(reading, values.beside, execution)
-    return execute('explore', terminal, search, { exitsWith: values.exitWith })
+    return execute('explore', terminal, (execution) => searchFaults(reading, execution), {
+      exitsWith: values.exitWith,
+    })
   },
 }
 
@@ -152,17 +130,17 @@ async function searchFaults(reading: ReadTrial<typeof OPTIONS>, execution: Execu
     values.replay === undefined
       ? undefined
       : await readReplay(values.replay, await contractWith(Number.POSITIVE_INFINITY))
-  const given = values.window === undefined ? replayed?.window : readDuration(values.window) / 1000
+  const given = windowOf(values.window, reading.sources.window) ?? replayed?.window
   const window = values.scaleWindows === false ? undefined : (given ?? SHORT_WINDOW)
   const contract = await contractWith(window ?? Number.POSITIVE_INFINITY)
   const { terminal, onSignal, signal: stop } = execution
-  const { runs } = values
+  const { runs, jobs } = values
   const { milliseconds, optional } = budgetOf(values)
   const rest = (time: number | undefined) => (time === undefined ? undefined : Math.max(0, time - execution.duration))
   return withServerOptions(reading, terminal, async (options) => {
     const session = new ExploreSession({
-      ...{ command, contract, contractWith, options, window, runs, stop, onSignal },
-      parallelism: parallelismOf(values),
+      ...{ command, contract, contractWith, options, window, runs, jobs, stop, onSignal },
+      redact: terminal.redact,
       environment: terminal.environment,
       variables: values.setEnv,
       timeout: millisecondsOf(values.timeout),
@@ -175,12 +153,12 @@ async function searchFaults(reading: ReadTrial<typeof OPTIONS>, execution: Execu
       if (typeof baseline === 'string') return execution.say(baseline, execution.times.interruptedWith ?? 1)
       const found =
         replayed === undefined ? await session.explore(baseline) : await session.replay(replayed.plan, baseline)
-      const { runs, pace, parallelism } = session
+      const { runs, pace } = session
       const times = execution.times
       const isWhole = found.left === 0 && times.interruptedWith === undefined
       const terms: ExploreTerms = {
-        ...{ command, runs, pace, parallelism, window, ...times },
-        options: withoutOptions(words, { ...SEARCH_OPTIONS, ...WINDOW_OPTION, ...REPORT_OPTIONS }),
+        ...{ command, runs, pace, window, ...times },
+        options: withoutOptions(words, { ...SEARCH_OPTIONS, ...WINDOW, ...REPORT_OPTIONS }),
         failsOnGaveUp: values.failOn.includes('gave-up'),
         failsIfInconclusive: values.failOn.includes('inconclusive'),
         countsRuns: values.runs !== undefined,
@@ -203,13 +181,6 @@ async function searchFaults(reading: ReadTrial<typeof OPTIONS>, execution: Execu
   })
 }
 
-/** How many trials run at the same time, if the command need not be repeated to find out. */
-function parallelismOf({ jobs, port, replay }: Values<typeof OPTIONS>): Parallelism | undefined {
-  if (jobs !== undefined) return { jobs, why: 'because --jobs says so' }
-  if (port !== 0) return { jobs: 1, why: 'because only one trial at a time can have the port' }
-  return replay === undefined ? undefined : { jobs: 1, why: 'because there is one plan' }
-}
-
 /** The known findings; `undefined` without `--baseline`. The file may be missing if it is to be written. */
 async function readKnown({
   baseline,
@@ -229,33 +200,8 @@ async function writeKnown(file: string, known: Baseline, code: number, execution
   }
 }
 
-/** Looks for an order of the requests of both commands that breaks them. Resolves to the exit code. */
-async function searchBeside(reading: ReadTrial<typeof OPTIONS>, beside: string, execution: Execution): Promise<number> {
-  const { values, words, command } = reading
-  const { jobs, runs, overlays, replay, window } = values
-  const { SHORT_WINDOW } = await import('../trials/explore/session.ts')
-  const { milliseconds, optional = milliseconds } = budgetOf(values)
-  const shortened = window === undefined ? SHORT_WINDOW : readDuration(window) / 1000
-  return withServerOptions(reading, execution.terminal, (options) =>
-    searchOrders(
-      {
-        ...{ command, beside, options, jobs, runs, overlays, replay },
-        variables: values.setEnv,
-        switches: values.switches ?? SWITCHES,
-        timeout: millisecondsOf(values.timeout),
-        milliseconds: optional,
-        longestWindow: values.scaleWindows === false ? Number.POSITIVE_INFINITY : shortened,
-        failOn: values.failOn,
-        words: withoutOptions(words, { ...SEARCH_OPTIONS, ...WINDOW_OPTION, ...REPORT_OPTIONS }),
-        targets: values.report,
-      },
-      execution,
-    ),
-  )
-}
-
 /** How many findings are printed with all their requests. */
-export const STORIES = 3
+const STORIES = 3
 
 /** Prints the stories of the first findings, and then the summary. */
 async function tell(

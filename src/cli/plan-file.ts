@@ -21,7 +21,11 @@ export interface Replay {
  * a file, or as JSON in the argument. @throws UsageError, EvidenceError
  */
 export async function readReplay(given: string, contract: Contract): Promise<Replay> {
-  const { items: rules, pointer, source, window } = await readPlanContent(given, 'fault rules')
+  const isJson = /^\s*[[{]/.test(given)
+  const source = `--replay ${shorten(given)}`
+  const text = isJson ? given : await readText(given, LARGEST_PLAN, 'plan')
+  const content = parseJson(text, (reason) => new UsageError(`${source}: ${reason}`))
+  const { items: rules, pointer, window } = locateItems(content, source)
   const { limits, findProblem } = await loadRuleCheck(contract)
   if (rules.length === 0) throw new UsageError(`${source}: The plan has no fault rule.`)
   if (rules.length > limits.faultsPerAccount) {
@@ -38,23 +42,12 @@ interface PlanContent {
   items: readonly unknown[]
   /** Where they are in the JSON. */
   pointer: string
-  /** The option, for messages. */
-  source: string
   /** The quota window of a finding. */
   window?: unknown
 }
 
-/** Finds the list in a plan, a finding or a report. `kind` says what it lists. @throws UsageError, EvidenceError */
-export async function readPlanContent(given: string, kind: string): Promise<PlanContent> {
-  const isJson = /^\s*[[{]/.test(given)
-  const source = `--replay ${shorten(given)}`
-  const text = isJson ? given : await readText(given, LARGEST_PLAN, 'plan')
-  const content = parseJson(text, (reason) => new UsageError(`${source}: ${reason}`))
-  return { ...locateItems(content, source, kind), source }
-}
-
 /** Finds the list in the JSON. */
-function locateItems(content: unknown, source: string, kind: string): Omit<PlanContent, 'source'> {
+function locateItems(content: unknown, source: string): PlanContent {
   if (Array.isArray(content)) return { items: content, pointer: '' }
   if (isObject(content) && Array.isArray(content['plan'])) {
     return { items: content['plan'], pointer: '/plan', window: content['window'] }
@@ -68,5 +61,5 @@ function locateItems(content: unknown, source: string, kind: string): Omit<PlanC
       return { items: first['plan'], pointer: '/findings/0/plan', window: first['window'] }
     }
   }
-  throw new UsageError(`${source}: must hold a list of ${kind}, a finding of explore, or a report of explore.`)
+  throw new UsageError(`${source}: must hold a list of fault rules, a finding of explore, or a report of explore.`)
 }

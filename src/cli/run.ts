@@ -1,4 +1,5 @@
-import { printable } from '../ground/show.ts'
+import { loadContract } from '../contract/contract.ts'
+import { readOverlays } from '../contract/overlay.ts'
 import { type Options, optIn, someOf, wholeNumber } from '../server/option.ts'
 import { exitCodeOf } from '../trials/command.ts'
 import { describeRun, FAILURES } from '../trials/run-report.ts'
@@ -9,10 +10,11 @@ import { type Execution, execute } from './execution.ts'
 import { ReadyFile } from './ready-file.ts'
 import { checkFiles, REPORT_OPTIONS } from './reports.ts'
 import { describeStart, withServerOptions } from './start.ts'
-import { millisecondsOf, type ReadTrial, readTrial, TRIAL_OPTIONS } from './trial-options.ts'
+import { millisecondsOf, type ReadTrial, readTrial, TRIAL_OPTIONS, WINDOW, windowOf } from './trial-options.ts'
 
 const OPTIONS = {
   ...TRIAL_OPTIONS,
+  ...WINDOW,
   failOn: {
     kind: someOf(FAILURES),
     help: 'Reasons to fail although the command succeeds: a request that violates the contract, no request at all, impoliteness such as a retry without a pause.',
@@ -43,7 +45,7 @@ export const run: Command = {
       async function report(result: TrialResult): Promise<number> {
         const { end } = result
         if (end.timedOut) execution.say(`the command ran longer than ${values.timeout} and was ended (--timeout)`)
-        if (end.leftBehind.length > 0) execution.say(describeLeftBehind(end.leftBehind))
+        if (end.hasLeftBehind) execution.say('the command left processes behind, which were ended')
         const described = describeRun({ command, ...execution.times, result, ...values })
         const delivered = await execution.deliver(described, values.report)
         // The exit code of a failed command takes precedence.
@@ -80,11 +82,14 @@ async function runOnce(
   let place = ''
   const { values, sources, command } = reading
   const say = (line: string) => terminal.printError(`dmarc-understudy: ${line}`)
+  const longestWindow = windowOf(values.window, sources.window)
+  const overlays = await readOverlays(values.overlays)
+  const contract = longestWindow === undefined ? undefined : await loadContract({ overlays, longestWindow })
   const readyFile = values.readyFile === undefined ? undefined : new ReadyFile(values.readyFile, sources.readyFile)
   return withServerOptions(reading, terminal, async (options) => {
     try {
       return await runTrial({
-        ...{ name: 'run', command, options },
+        ...{ name: 'run', command, options, contract },
         environment: terminal.environment,
         variables: values.setEnv,
         timeout: millisecondsOf(values.timeout),
@@ -92,7 +97,6 @@ async function runOnce(
         onlyJudges: true,
         signal,
         onSignal,
-        waiting: (names) => say(`processes that the command left behind do not end at once: ${list(names)}`),
         ...(kept && { served: (result) => kept(result, place) }),
         serving(service) {
           place = service.adminUrl === undefined ? service.baseUrl : `${service.adminUrl}/`
@@ -106,17 +110,4 @@ async function runOnce(
       readyFile?.remove()
     }
   })
-}
-
-/** The most processes that a message names. */
-const NAMED = 3
-
-function describeLeftBehind(names: readonly string[]): string {
-  return names.length === 1
-    ? `the command left a process behind, which was ended: ${list(names)}`
-    : `the command left ${names.length} processes behind, which were ended: ${list(names)}`
-}
-
-function list(names: readonly string[]): string {
-  return `${names.slice(0, NAMED).map(printable).join(', ')}${names.length > NAMED ? ', …' : ''}`
 }

@@ -65,14 +65,33 @@ const REASONS: Readonly<Record<string, string>> = {
   'ready-file': 'each trial has a server of its own; the command reads its address in UNDERSTUDY_BASE_URL',
 }
 
-/** The option of a command that finds out by itself how many trials can run at the same time. */
-export const AUTOMATIC_JOBS = {
+/** The option of every command that runs many trials. */
+export const JOBS = {
   jobs: {
     kind: wholeNumber(1, 1_000),
-    help: 'Number of trials at the same time.',
-    defaultText: 'as many as there are processors, if that many runs at the same time do the same as one alone',
+    help: 'Number of trials at the same time. More than one is for a command that shares no file and no port with itself.',
+    default: 1,
   },
 } as const satisfies Options
+
+/** The option that shortens quota windows. */
+export const WINDOW = {
+  window: {
+    kind: timeLimit,
+    help: 'Length of a quota window, for a client that waits for the reset by its own clock.',
+    defaultText: 'that of the contract',
+  },
+} as const satisfies Options
+
+/** The length of a shortened quota window, in seconds, if it is given. @throws UsageError for less than a second */
+export function windowOf(written: string | undefined, source: string): number | undefined {
+  if (written === undefined) return undefined
+  const seconds = readDuration(written) / 1000
+  if (!Number.isInteger(seconds) || seconds < 1) {
+    throw new UsageError(`${source}: must be whole seconds such as 3s, because a reset is told in seconds`)
+  }
+  return seconds
+}
 
 /** What `name [options] -- COMMAND` was given. `words` are the options as they were written. */
 export interface ReadTrial<Table extends Options> extends ReadOptions<Table> {

@@ -1,9 +1,8 @@
 import { type Alternative, type Choices, nameOf, readChoices } from '../contract/choices.ts'
 import { readOverlays } from '../contract/overlay.ts'
 import { shorten } from '../ground/show.ts'
-import { fileName, type Options, optIn, texts, timeLimit, wholeNumber } from '../server/option.ts'
+import { type Options, texts, timeLimit, wholeNumber } from '../server/option.ts'
 import { BaselineError } from '../trials/vary/baselines.ts'
-import { readEarlier } from '../trials/vary/dependencies.ts'
 import { vary as runVary } from '../trials/vary/vary.ts'
 import { describeVary } from '../trials/vary/vary-report.ts'
 import type { Command } from './command.ts'
@@ -12,21 +11,17 @@ import { execute } from './execution.ts'
 import { refuseId } from './options.ts'
 import { checkFiles, REPORT_OPTIONS } from './reports.ts'
 import { withServerOptions } from './start.ts'
-import { AUTOMATIC_JOBS, millisecondsOf, readTrial, SEPARATE_TRIAL_OPTIONS, withoutOptions } from './trial-options.ts'
+import { JOBS, millisecondsOf, readTrial, SEPARATE_TRIAL_OPTIONS, withoutOptions } from './trial-options.ts'
 
 const SHARED = SEPARATE_TRIAL_OPTIONS
 
 /** The options of `vary` itself. The others are options of the server and of the command. */
 const OWN_OPTIONS = {
-  ...AUTOMATIC_JOBS,
+  ...JOBS,
   repeats: {
     kind: wholeNumber(2, 100),
     help: 'Number of runs of each trial, if the command does not do the same each time.',
     default: 3,
-  },
-  since: {
-    kind: fileName,
-    help: 'Report of an earlier run of the same command (--report json=FILE). Only what is new or has changed since is tried.',
   },
   accept: {
     kind: texts,
@@ -34,13 +29,11 @@ const OWN_OPTIONS = {
     help: 'Assumption, or alternative N of it, on which the command may depend.',
     default: [],
   },
-  bail: optIn('Stop at the first dependency that is not accepted.'),
   maxTime: {
     kind: timeLimit,
     help: 'Time limit of the whole search. Alternatives that were not tried until then are not decided.',
     defaultText: 'no limit',
   },
-  exhaustive: optIn('Try all alternatives, also those that cannot change what the command is answered.'),
   ...REPORT_OPTIONS,
 } as const satisfies Options
 
@@ -56,7 +49,7 @@ export const vary: Command = {
   async run(args, terminal) {
     const reading = readTrial('vary', OPTIONS, args, terminal.environment)
     const { values, words, command } = reading
-    if (values.jobs !== undefined && values.jobs > 1 && values.port !== 0) {
+    if (values.jobs > 1 && values.port !== 0) {
       throw new UsageError(
         `${reading.sources.port}: only one trial at a time can have the port; leave it out, or --jobs`,
       )
@@ -64,11 +57,7 @@ export const vary: Command = {
     await checkFiles(values.report)
     const choices = await readChoices(await readOverlays(values.overlays))
     const accepts = readAccepted(values.accept, choices)
-    const since =
-      values.since === undefined
-        ? undefined
-        : await readEarlier(values.since, command.map(terminal.redact), choices.ids)
-    const { setEnv: variables, jobs, repeats, bail, exhaustive } = values
+    const { setEnv: variables, jobs, repeats } = values
     return execute(
       'vary',
       terminal,
@@ -77,8 +66,7 @@ export const vary: Command = {
         try {
           const result = await withServerOptions(reading, terminal, (options) =>
             runVary({
-              ...{ command, variables, choices, accepts, since, signal, onSignal },
-              ...{ jobs, repeats, bail, exhaustive },
+              ...{ command, variables, choices, accepts, signal, onSignal, jobs, repeats },
               environment: terminal.environment,
               redact: terminal.redact,
               server: { ...options, overlays: [] },

@@ -461,10 +461,20 @@ export interface components {
         | 'bad-envelope'
         | 'compatible'
       /**
-       * An event of the account. Only `quota-used-up` changes the response; after the response of the others, the
-       * account's clock moves on.
+       * An event of the account. `quota-used-up` changes the response. After the response of an ending, the account's
+       * clock moves on. The others are changes that another client makes just before the request is decided, as far
+       * as the service accepts them; the response is the service's own.
        */
-      event?: 'quota-used-up' | 'window-end' | 'refresh' | 'grace-end'
+      event?:
+        | 'quota-used-up'
+        | 'window-end'
+        | 'refresh'
+        | 'grace-end'
+        | 'group-deleted'
+        | 'domains-deleted'
+        | 'member-added'
+        | 'name-taken'
+        | 'group-added'
       expires_after?: components['schemas']['Duration']
     }
     Fault: {

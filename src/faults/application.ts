@@ -81,6 +81,7 @@ function applyKind(application: FaultApplication, deps: ApplicationDeps): Awaita
   if (needsBody && target.request.method === 'HEAD') return { ...before, effect: withoutBody }
   switch (action.type) {
     case 'delay':
+    case 'foreign': // It acts on the account, and not on the response.
       return before
     case 'respond':
       return rule.respond === undefined ? before : injectResponse(rule.respond, injection, target, deps)

@@ -32,7 +32,7 @@ export function readyMadeSets(): FaultSet[] {
 
 /**
  * The fault sets of a source. It is the name of a ready-made set, the path of a file, or a path with `#` and the name
- * of one set in the file. `check` checks the rules of a file. @throws FaultSetError
+ * of one set in the file. A file with a list of rules, such as a plan of `explore`, is one set. `check` checks the rules of a file. @throws FaultSetError
  */
 export async function loadFaultSets(source: string, check: RuleCheck): Promise<FaultSet[]> {
   const ready = readyMadeSets()
@@ -51,14 +51,17 @@ export async function loadFaultSets(source: string, check: RuleCheck): Promise<F
 async function readSets(path: string, names: string, check: RuleCheck): Promise<FaultSetFile> {
   const remedy = `give ${names} or the path of a JSON file`
   const fail = (reason: string) => new FaultSetError(`${path}: ${reason}`)
-  const sets = parseJson(await readInput(path, { content: 'fault sets', remedy, fail }), fail)
-  const violation = await findViolation(FILE_SCHEMA, sets)
-  if (violation) {
-    const place = violation.pointer === '' ? path : `${path}#${violation.pointer}`
-    throw new FaultSetError(`${place}: The value ${violation.reason}.`)
+  const content = parseJson(await readInput(path, { content: 'fault sets', remedy, fail }), fail)
+  if (Array.isArray(content) && content.length === 0) throw fail('There is no fault rule in the list.')
+  const sets = Array.isArray(content) ? { [PLAN]: { rules: content } } : content
+  const placeOf = (pointer: string) => {
+    const inFile = sets === content ? pointer : pointer.slice(IN_PLAN.length)
+    return inFile === '' ? path : `${path}#${inFile}`
   }
+  const violation = await findViolation(FILE_SCHEMA, sets)
+  if (violation) throw new FaultSetError(`${placeOf(violation.pointer)}: The value ${violation.reason}.`)
   const problem = findSetProblem(sets as FaultSetFile, check)
-  if (problem) throw new FaultSetError(`${path}#${problem.pointer}: ${problem.message}`)
+  if (problem) throw new FaultSetError(`${placeOf(problem.pointer)}: ${problem.message}`)
   return sets as FaultSetFile
 }
 
@@ -77,6 +80,10 @@ function findSetProblem(sets: FaultSetFile, { limits, findProblem }: RuleCheck):
   }
   return undefined
 }
+
+/** The name of the set of a file that is a plan of `explore`: a list of rules. */
+const PLAN = 'plan'
+const IN_PLAN = `/${PLAN}/rules`
 
 const FILE_SCHEMA = {
   type: 'object',

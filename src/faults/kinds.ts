@@ -4,6 +4,7 @@ import type { ErrorCode } from '../domain/errors.ts'
 import type { FaultMatch, FaultPhase, FaultRule, InjectedResponse } from '../domain/faults.ts'
 import type { Loss, Transmission } from '../ground/delivery.ts'
 import type { Corruption } from './corruption/corruption.ts'
+import type { ForeignChange } from './foreign-change.ts'
 
 /** One kind of fault. */
 export interface FaultKind {
@@ -41,6 +42,8 @@ type FaultAction =
   | { type: 'use-up' }
   /** Moves the account's clock, so that the next request comes just after the ending. The response stays the same. */
   | { type: 'pass'; ending: Ending }
+  /** Another client changes the account after the body of the request is read, and just before it is decided. */
+  | { type: 'foreign'; change: ForeignChange }
 
 /**
  * Everything that can be made to fail on purpose. To add a kind, add its row here, its name to the schema `FaultRule`
@@ -75,6 +78,11 @@ export const FAULT_KINDS = {
   'window-end': passing('window-end'),
   refresh: passing('refresh'),
   'grace-end': passing('grace-end'),
+  'group-deleted': foreign('group-deleted'),
+  'domains-deleted': foreign('domains-deleted'),
+  'member-added': foreign('member-added'),
+  'name-taken': foreign('name-taken'),
+  'group-added': foreign('group-added'),
 } as const satisfies Readonly<Record<string, FaultKind>>
 
 function cut(lost: Loss['lost'], effect: string) {
@@ -90,6 +98,10 @@ function corruption(kind: Corruption) {
 
 function passing(ending: Ending) {
   return { field: 'event', phase: 'after', needsBody: false, action: { type: 'pass', ending } } as const
+}
+
+function foreign(change: ForeignChange) {
+  return { field: 'event', phase: 'before', needsBody: false, action: { type: 'foreign', change } } as const
 }
 
 type KindName = keyof typeof FAULT_KINDS

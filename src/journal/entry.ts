@@ -129,11 +129,6 @@ export function keyEvidenceOf(principal: Principal | undefined, gracePeriod: num
   return { ordinal, disabled: key.disabled, inGrace: isInGrace(key, now, gracePeriod) }
 }
 
-/** Whether a request id is one of its account. All other ids come from one sequence of the server. */
-export function hasIdOfAccount({ keyEvidence }: Pick<Entry, 'keyEvidence'>): boolean {
-  return keyEvidence.ordinal > 0 && !keyEvidence.disabled
-}
-
 /** The first value of a header field. Names and values alternate in `headers`. */
 export function fieldOf(headers: readonly string[], name: string): string | undefined {
   const index = headers.findIndex((each, place) => place % 2 === 0 && each.toLowerCase() === name)

@@ -1,5 +1,4 @@
 import type { Schemas } from '../contract/control-plane.ts'
-import type { Entry } from './entry.ts'
 import { hasPassed, type Reckoning, type VerdictCounts } from './verdict.ts'
 
 type Verdict = Schemas['Verdict']
@@ -20,15 +19,6 @@ export async function reportVerdict(verdict: Reckoning<Schemas['Explanation'] | 
     violations: { count: violations, by_code: { ...byCode }, first },
     politeness: [...politeness],
   }
-}
-
-/** A violation in the form of the verdict. A bug may leave it without an explanation. */
-export function describeViolation(entry: Entry, explanation: Schemas['Explanation'] | undefined): Example {
-  if (explanation !== undefined) return describeExample(explanation)
-  const { requestId, account = null, operation, method, path, status = null, code = null } = entry
-  const message = 'It could not be explained; the log has the reason.'
-  const described = { method, path, status, code, message, correction: null, page: null }
-  return { request_id: requestId, account, operation: operation ?? null, ...described }
 }
 
 /** A violation in the form of the verdict, from its explanation. */

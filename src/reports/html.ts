@@ -6,8 +6,8 @@ const STYLE = `
 :root { color-scheme: light dark; font: 15px / 1.55 system-ui, sans-serif; }
 body { margin: 0; background: light-dark(#f4f5f8, #0f1217); color: light-dark(#1a1f28, #e7eaef); overflow-wrap: anywhere; }
 main { max-width: 60rem; margin: 0 auto; padding: 1rem 1.25rem 4rem; }
-h2 { font-size: 1.4rem; }
-h3 { margin-top: 2.5rem; padding-top: 1rem; border-top: 1px solid light-dark(#dfe3e9, #2b323d); font-size: 1.05rem; }
+h1 { font-size: 1.4rem; }
+h2 { margin-top: 2.5rem; padding-top: 1rem; border-top: 1px solid light-dark(#dfe3e9, #2b323d); font-size: 1.05rem; }
 code, pre { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: 0.9em; }
 code, pre, th { background: light-dark(#e9ecf1, #1f242d); border-radius: 4px; }
 code { padding: 0.1em 0.3em; }
@@ -26,6 +26,12 @@ summary { cursor: pointer; padding: 0.5rem 0; }
  */
 export async function writeHtml(report: Report): Promise<string> {
   const { Marked } = await import('marked')
+  const markdown = new Marked({
+    // A comment begins at the second level; a page has a heading of the first.
+    walkTokens(token) {
+      if (token.type === 'heading') token.depth--
+    },
+  })
   const hash = createHash('sha256').update(STYLE).digest('base64')
   return `<!doctype html>
 <html lang="en">
@@ -38,7 +44,7 @@ export async function writeHtml(report: Report): Promise<string> {
 </head>
 <body>
 <main>
-${await new Marked().parse(writeMarkdown(report, WHOLE))}</main>
+${await markdown.parse(writeMarkdown(report, WHOLE))}</main>
 </body>
 </html>
 `

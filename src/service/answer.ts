@@ -57,7 +57,7 @@ export function createService(deps: ServiceDeps): Service {
     turnAway, // what the route or the gate refuses
     faults.injectBefore,
     judgement.readBody, // and the check against the contract
-    faults.simulate, // what a domain name in the body asks for
+    faults.simulate, // what a domain name in the body asks for, and what another client does first
     judgement.judge, // inside of the store, if the account may change
     gate.refund,
     faults.injectAfter,

@@ -49,7 +49,7 @@ export function createMalformedRefusal(
 }
 
 /** The usual error envelope. */
-export function malformedResponse(
+function malformedResponse(
   { catalogue }: Pick<Contract, 'catalogue'>,
   problem: Problem<string>,
   requestId: string,

@@ -93,7 +93,7 @@ export class KeptAccount {
     const database = this.#database
     if (database instanceof LowSync) {
       const { state, version } = this.#takeUnsaved()
-      database.write()
+      void database.write()
       this.#settle(state, version)
       return undefined
     }

@@ -3,11 +3,10 @@ import { statSync } from 'node:fs'
 import { constants } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { elapsed } from '../ground/clock.ts'
-import { nameInstance } from '../ground/secrets.ts'
 import { shorten } from '../ground/show.ts'
-import { clearTimeout, setTimeout } from '../ground/timers.ts'
-import { listProcessIds } from './processes.ts'
-import { type CommandEnd, RunningCommand } from './running-command.ts'
+import { clearTimeout, pause, setTimeout } from '../ground/timers.ts'
+import { OutputTail } from './output-tail.ts'
+import { isGroupAlive } from './processes.ts'
 
 /** How to run a command of the user. */
 export interface CommandRun {
@@ -17,7 +16,7 @@ export interface CommandRun {
   environment: NodeJS.ProcessEnv
   /** In milliseconds. A command that runs longer is ended. */
   timeout?: number | undefined
-  /** How long the command may take to end after SIGTERM, in milliseconds; by default 5 s. Then it is killed. */
+  /** How long the command may take to end after a signal, in milliseconds; by default 5 s. Then it is killed. */
   patience?: number | undefined
   /**
    * Whether the command uses the standard input, output and error of this process. If not, it has no input, and the end
@@ -31,25 +30,45 @@ export interface CommandRun {
    * passed to the command; another one ends the command at once.
    */
   onSignal?: ((listener: (signal: NodeJS.Signals) => void) => () => void) | undefined
-  /** Called when the command has started. */
-  started?: ((command: Pick<RunningCommand, 'isAsleep'>) => void) | undefined
-  /** Called with the names of processes that the command has started, if their end takes more than a second. */
-  waiting?: ((names: readonly string[]) => void) | undefined
+}
+
+/** The end of a command. */
+export interface CommandEnd {
+  /** Absent if a signal ended it. */
+  exitCode: number | undefined
+  signal: NodeJS.Signals | undefined
+  timedOut: boolean
+  /** The signal that told this process to stop while the command ran. */
+  interruptedBy: NodeJS.Signals | undefined
+  /** Real time until the command itself ended. */
+  seconds: number
+  /** The end of its standard output and standard error, if they are not inherited. */
+  output: string
+  /** Whether processes of its group outlived it and were then ended. */
+  hasLeftBehind: boolean
 }
 
 /** The longest delay of a timer, in milliseconds: 24 days. */
 const LONGEST = 2 ** 31 - 1
-/** The environment variable that marks the processes of a command. */
-const MARK = 'UNDERSTUDY_PROCESS'
+/** How many bytes of the output are kept. */
+const KEPT = 64 << 10
+/** How long a command may take to end by default, in milliseconds. Then it is killed. */
+const PATIENCE = 5_000
+/** How long killed processes may take to disappear, in milliseconds. A process on a broken disk never does. */
+const DEATH = 2_000
+/** How long the rest of the output may take to arrive, in milliseconds, if a process outside of the group has it open. */
+const DRAIN = 1_000
+/** How long remaining processes may take to end by themselves, in milliseconds: a `tee` at the end of its input. */
+const GRACE = 200
+/** How often the end of a group is checked, in milliseconds. */
+const POLL = 20
 
 /**
- * Runs a command until it ends, and then ends the processes that it left behind, even those in other groups and
- * sessions. A process that ignores SIGTERM gets SIGKILL after `patience`.
+ * Runs a command until it ends, and then ends the processes that it left behind in its process group. What it has started
+ * in a group of its own, such as a daemon, goes on. A command that ignores a signal gets SIGKILL after `patience`.
  * @throws CommandError if the command cannot start
  */
 export async function runCommand(run: CommandRun): Promise<CommandEnd> {
-  const mark = nameInstance()
-  const started = elapsed()
   // A signal may arrive before the command exists. It is kept until then.
   let running: RunningCommand | undefined
   const early: NodeJS.Signals[] = []
@@ -57,12 +76,9 @@ export async function runCommand(run: CommandRun): Promise<CommandEnd> {
     running === undefined ? early.push(signal) : running.receive(signal),
   )
   try {
-    const before = listProcessIds()
-    const child = await spawnCommand(run, mark)
-    const { inherits, patience, waiting } = run
-    running = new RunningCommand(child, { mark, before, started, inherits, patience, waiting })
+    const ownsGroup = !sharesTerminal(run)
+    running = new RunningCommand(await spawnCommand(run, ownsGroup), ownsGroup, run.patience ?? PATIENCE)
     for (const signal of early) running.receive(signal)
-    run.started?.(running)
     return await endInTime(running, run)
   } finally {
     stopListening?.()
@@ -98,6 +114,123 @@ function killAtExit(running: RunningCommand): void {
 }
 
 /**
+ * A command that shares our terminal stays in our process group, and so in the foreground: it can read the terminal, and
+ * Ctrl-C and Ctrl-Z reach it directly. Every other command gets a session and a group of its own.
+ */
+function sharesTerminal({ inherits }: CommandRun): boolean {
+  return inherits && process.stdin.isTTY
+}
+
+/** A command from its start until its process group has ended. */
+class RunningCommand {
+  readonly #child: ChildProcess
+  readonly #ownsGroup: boolean
+  readonly #patience: number
+  readonly #started = elapsed()
+  readonly #tail = new OutputTail(KEPT)
+  readonly #exited: Promise<Pick<CommandEnd, 'exitCode' | 'signal' | 'seconds'>>
+  readonly #closed: Promise<void>
+  #timer: NodeJS.Timeout | undefined
+  #isEnding = false
+  #timedOut = false
+  #interruptedBy: NodeJS.Signals | undefined
+  /** The time of the last signal from the terminal. */
+  #lastKey = Number.NEGATIVE_INFINITY
+
+  constructor(child: ChildProcess, ownsGroup: boolean, patience: number) {
+    this.#child = child
+    this.#ownsGroup = ownsGroup
+    this.#patience = patience
+    this.#exited = new Promise((resolve) =>
+      child.once('exit', (exitCode, signal) => {
+        const seconds = (elapsed() - this.#started) / 1000
+        resolve({ exitCode: exitCode ?? undefined, signal: signal ?? undefined, seconds })
+      }),
+    )
+    this.#closed = new Promise((resolve) => child.once('close', () => resolve()))
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.on('data', (bytes: Buffer) => this.#tail.add(bytes))
+    }
+  }
+
+  /** Resolves when the command and its group have ended. */
+  async untilGone(): Promise<CommandEnd> {
+    const exit = await this.#exited
+    const hasLeftBehind = !this.#isEnding && !(await this.#ends(GRACE))
+    if (hasLeftBehind) this.end('SIGTERM')
+    if (this.#isEnding && !(await this.#ends(this.#patience + DEATH))) this.kill()
+    clearTimeout(this.#timer)
+    await this.#readRest()
+    const [timedOut, interruptedBy] = [this.#timedOut, this.#interruptedBy]
+    return { ...exit, timedOut, interruptedBy, output: `${this.#tail}`, hasLeftBehind }
+  }
+
+  timeOut(): void {
+    this.#timedOut = true
+    this.end('SIGTERM')
+  }
+
+  /** Takes a signal to this process. */
+  receive(signal: NodeJS.Signals): void {
+    this.#interruptedBy ??= signal
+    // The command gets the signal of a key directly and decides what to do: a debugger goes on. A second key press ends
+    // the command in any case.
+    const isKey = !this.#ownsGroup && (signal === 'SIGINT' || signal === 'SIGQUIT')
+    if (this.#isEnding || (isKey && elapsed() - this.#lastKey < this.#patience)) this.kill()
+    else if (isKey) this.#lastKey = elapsed()
+    else this.end(signal)
+  }
+
+  /** Sends the signal to the group, and kills what remains after a while. */
+  end(signal: NodeJS.Signals): void {
+    if (this.#isEnding) return
+    this.#isEnding = true
+    this.#tell(signal)
+    this.#timer = setTimeout(() => this.kill(), this.#patience)
+  }
+
+  kill(): void {
+    this.#isEnding = true
+    this.#tell('SIGKILL')
+  }
+
+  #tell(signal: NodeJS.Signals): void {
+    if (!this.#ownsGroup || this.#child.pid === undefined) return void this.#child.kill(signal)
+    try {
+      process.kill(-this.#child.pid, signal)
+      // A stopped process receives a signal only when it goes on.
+      if (signal !== 'SIGKILL') process.kill(-this.#child.pid, 'SIGCONT')
+    } catch {
+      // The group has ended, or the system has no groups.
+      this.#child.kill(signal)
+    }
+  }
+
+  /** Whether the group ends within so many milliseconds. In the group of the terminal, only the command itself counts. */
+  async #ends(milliseconds: number): Promise<boolean> {
+    const { pid } = this.#child
+    if (!this.#ownsGroup || pid === undefined) return true
+    const deadline = elapsed() + milliseconds
+    while (isGroupAlive(pid)) {
+      if (elapsed() >= deadline) return false
+      await pause(POLL)
+    }
+    return true
+  }
+
+  /** The output is complete when the pipes are closed. A daemon may keep them open for ever. */
+  async #readRest(): Promise<void> {
+    const isClosed = new AbortController()
+    const late = pause(DRAIN, undefined, { signal: isClosed.signal }).catch(() => {})
+    await Promise.race([this.#closed, late])
+    isClosed.abort()
+    this.#child.stdout?.destroy()
+    this.#child.stderr?.destroy()
+    this.#child.unref()
+  }
+}
+
+/**
  * The exit code that a shell reports for this end: the exit code of the command, or 124 after a timeout (like
  * `timeout`). For a signal that ended the command or this process, it is 128 plus the number of the signal.
  */
@@ -107,6 +240,10 @@ export function exitCodeOf({ exitCode, signal, timedOut, interruptedBy }: Comman
   // A command that ignores a signal is killed, but the exit code must name the signal that it was told.
   const told = signal === 'SIGKILL' ? (interruptedBy ?? signal) : signal
   return told === undefined ? 1 : 128 + constants.signals[told]
+}
+
+export function hasPassed(end: CommandEnd): boolean {
+  return exitCodeOf(end) === 0
 }
 
 /** The end of a command, as the rest of a sentence about it. */
@@ -142,25 +279,15 @@ function exists(program: string, { PATH = '' }: NodeJS.ProcessEnv): boolean {
   return places.some((place) => statSync(place, { throwIfNoEntry: false })?.isFile())
 }
 
-/**
- * A command with our terminal stays in our process group, and so in the foreground. It can read the terminal, and
- * Ctrl-C and Ctrl-Z reach it directly. A command whose output is kept gets its own session. It cannot read the
- * terminal, and Ctrl-C reaches it once, through us.
- */
-function spawnCommand({ command, environment, inherits }: CommandRun, mark: string): Promise<ChildProcess> {
+function spawnCommand({ command, environment, inherits }: CommandRun, detached: boolean): Promise<ChildProcess> {
   const [program = '', ...args] = command
-  const outer = environment[MARK]
   return new Promise((resolve, reject) => {
     function fail(error: Error): void {
       reject(new CommandError(program, error, environment))
     }
     try {
-      const child = spawn(program, args, {
-        // Both runs must find the processes of a nested run.
-        env: { ...environment, [MARK]: outer === undefined ? mark : `${outer} ${mark}` },
-        stdio: inherits ? 'inherit' : ['ignore', 'pipe', 'pipe'],
-        detached: !inherits,
-      })
+      const stdio = inherits ? 'inherit' : (['ignore', 'pipe', 'pipe'] as const)
+      const child = spawn(program, args, { env: environment, stdio: stdio as 'inherit', detached })
       child.once('error', fail)
       child.once('spawn', () => resolve(child.off('error', fail).on('error', () => {})))
     } catch (error) {

@@ -47,7 +47,7 @@ export function describeRun(run: ReportedRun): Report {
   return {
     tool: 'run',
     title: command.join(' '),
-    summary: [describeExit(run), describeVerdict(verdict)].join(' '),
+    summary: [describeExit(run), describeVerdict(verdict), ...otherReasons(idleness, gaps, impoliteness)].join(' '),
     passed: exitCode === 0,
     exitCode,
     startedAt,
@@ -85,39 +85,61 @@ function describeExit({ result: { end } }: ReportedRun): string {
   return `The command ${wordEnd(end)}.`
 }
 
-function describeVerdict({ requests, judged, violations }: VerdictReport): string {
+function describeVerdict({ requests, judged, violations: { count } }: VerdictReport): string {
   if (requests === 0) return 'It sent no request.'
-  const what = `${violations.count === 0 ? 'none' : violations.count} of them ${violations.count > 1 ? 'violate' : 'violates'} the contract`
-  const some = judged === 0 ? 'none of them was checked against the contract' : what
+  const which =
+    requests === 1 ? 'it' : count === 0 ? 'none of them' : count === requests ? 'all of them' : `${count} of them`
+  const what = count === 0 && requests === 1 ? 'keeps' : count > 1 && requests > 1 ? 'violate' : 'violates'
+  const some = judged === 0 ? 'none was checked against the contract' : `${which} ${what} the contract`
   return `It sent ${plural(requests, 'request')}; ${some}.`
 }
 
-/** The first violations, each with the corrected request. */
+/** What else makes the run fail, so that the last line says it. */
+function otherReasons(...findings: readonly (readonly Finding[])[]): string[] {
+  const failing = findings.flat().filter(({ level }) => level === 'error')
+  return [...new Set(failing.map(({ rule, message }) => (rule === SCANTY ? message : `${rule.name}.`)))]
+}
+
+/** The first violations. The same request sent again is no other one. */
 function describeViolations({ result: { verdict, contract }, failOn }: ReportedRun): Finding[] {
-  const level = levelOf('violation', failOn)
-  return verdict.violations.first.map((example) => {
-    const { request_id, account, operation, method, path, status, code, message, correction, page } = example
-    return {
-      rule: violationRule(code),
-      level,
-      message,
-      pointer: pointerTo(operation, contract),
-      row: operation ?? undefined,
-      request: {
-        method,
-        path,
-        requestId: request_id,
-        account: account ?? undefined,
-        operation: operation ?? undefined,
-        status: status ?? undefined,
-        code: code ?? undefined,
-        page: page ?? undefined,
-      },
-      ...(correction !== null && {
-        remedy: { text: 'This request is accepted:', command: withVariables(correction, contract) },
-      }),
-    }
-  })
+  const found = new Map<string, Finding>()
+  for (const example of verdict.violations.first) {
+    const { method, path, code, message, correction } = example
+    const id = JSON.stringify([method, path, code, message, correction])
+    const known = found.get(id)
+    const repeated = known && { ...known, occurrences: (known.occurrences ?? 1) + 1 }
+    found.set(id, repeated ?? describeViolation(example, contract, levelOf('violation', failOn)))
+  }
+  return [...found.values()]
+}
+
+/** A violation with the corrected request. */
+function describeViolation(
+  example: VerdictReport['violations']['first'][number],
+  contract: Contract,
+  level: FindingLevel,
+): Finding {
+  const { request_id, account, operation, method, path, status, code, message, correction, page } = example
+  return {
+    rule: violationRule(code),
+    level,
+    message,
+    pointer: pointerTo(operation, contract),
+    row: operation ?? undefined,
+    request: {
+      method,
+      path,
+      requestId: request_id,
+      account: account ?? undefined,
+      operation: operation ?? undefined,
+      status: status ?? undefined,
+      code: code ?? undefined,
+      page: page ?? undefined,
+    },
+    ...(correction !== null && {
+      remedy: { text: 'This request is accepted:', command: withVariables(correction, contract) },
+    }),
+  }
 }
 
 /**

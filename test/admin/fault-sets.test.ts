@@ -40,6 +40,16 @@ describe('The option faults', () => {
     expect(all).toEqual(['two', 'quota-storm', 'quota-storm', 'one', 'one'])
   })
 
+  it('takes a plan of `explore`, which is a list of rules', async () => {
+    const plan = [
+      { description: 'At the 1st addDomains.', match: { operation: 'addDomains' }, times: 1, event: 'name-taken' },
+    ]
+    const service = await startService({ faults: [fileOf(plan)] })
+    expect(await faultsOf(service)).toMatchObject([{ set: 'plan', rule: plan[0] }])
+    const wrong = fileOf([...plan, { event: 'explode' }])
+    await expect(startUnderstudy({ port: 0, faults: [wrong] })).rejects.toThrow(`${wrong}#/1/event: `)
+  })
+
   it.each([
     [
       'is not there',

@@ -23,7 +23,6 @@ const KINDS: [kind: string, args: (file: string) => string[], code?: number][] =
   ['recording', (file) => ['check', file]],
   ['certificates', (file) => ['proxy', '--target', 'https://a.example', '--ca', file]],
   ['ledger', (file) => ['verify', '--sweep', file, '--base-url', 'http://127.0.0.1:9', '--api-key', 'k']],
-  ['report of vary', (file) => ['vary', '--since', file, '--', 'true']],
   ['plan of explore', (file) => ['explore', '--replay', file, '--', 'true']],
   ['kept account', (file) => ['serve', '--port', '0', '--data', dirname(file)], 3],
 ]

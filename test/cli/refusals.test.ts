@@ -22,14 +22,8 @@ const oneHost = 'must be a name or an address alone, such as 127.0.0.1 or ::1; t
 const ofTwo = 'must be one of its 2 alternatives, from 1'
 const ownFile = 'already; give each a file of its own'
 const noCommand = 'no-such-command: there is no such command'
-const turn = 'must be a turn such as {"command": 1, "requests": 2}; the command is 1 or 2'
 const STORE = 'redis://app:Sesame-77-Open@127.0.0.1:1'
 const LOCAL = '--base-url http://127.0.0.1:9/'
-
-const BASELINE = { exit_code: 0, seconds: 1, requests: 1, steady: true }
-const since = (more: object) =>
-  JSON.stringify({ command: ['x'], baseline: BASELINE, runs: 2, alternatives: [], ...more })
-const GONE = { id: 'gone', alternative: 1, verdict: 'depends', spec: 'Open.', chosen: {}, value: {} }
 
 /** Files that are wrong, in the folder of each test. */
 const FILES: Readonly<Record<string, string>> = {
@@ -41,9 +35,7 @@ const FILES: Readonly<Record<string, string>> = {
   'no-certificate': 'hello',
   'a.har': harOf([entryOf()]),
   'two.har': harOf([entryOf(), entryOf({ url: 'http://localhost:1/api/v1/dmarc' })]),
-  'no-vary': '{"command": ["x"], "alternatives": []}',
-  'other-command': since({ command: ['y'] }),
-  'other-contract': since({ alternatives: [GONE] }),
+  'bad-plan': '[{ "event": "explode" }]',
 }
 
 type Row = [args: string | string[], message: string | RegExp, code?: number]
@@ -71,6 +63,7 @@ const REFUSED: Readonly<Record<string, Row[]>> = {
     ['--fixture bad-domain', /^bad-domain#\/domains\/0: "x" is not a valid hostname\.$/],
     ['--faults flakey', 'flakey: The fault sets cannot be read (ENOENT); give flaky, quota-storm, lossy-writes, …'],
     ['--faults flaky#one', 'flaky: The fault sets cannot be read (ENOENT); give flaky, which has no parts, or …'],
+    ['--faults bad-plan', /^bad-plan#\/0\/event: /],
     ['--faults no-rules', /^no-rules#\/a\/rules: The value is missing\.$/],
     ['--overlay nowhere.yaml', 'nowhere.yaml: The overlay cannot be read (ENOENT).'],
     ['--overlay no-yaml', /^no-yaml:1:\d+: This is not valid YAML: .+\.$/],
@@ -100,6 +93,8 @@ const REFUSED: Readonly<Record<string, Row[]>> = {
     ['npm -- test', 'run: npm is no option; the command comes after --: run [options] -- COMMAND'],
     ['--fail-on never -- x', '--fail-on never: must be one or several of violation, idle, impolite, separated by …'],
     ['--min-coverage 101 -- true', `--min-coverage 101: ${natural} 100`],
+    ['--window 1500ms -- true', /^--window 1500ms: /],
+    ['--window 0.5s -- true', /^--window 0\.5s: /],
     ['--timeout 0 -- true', `--timeout 0: ${duration}, and longer than 0`],
     ['--set-env API -- true', `--set-env API: ${template}`],
     ['--set-env 1A=x -- true', `--set-env 1A=x: ${template}`],
@@ -119,12 +114,6 @@ const REFUSED: Readonly<Record<string, Row[]>> = {
     ['--ready-file=x -- x', '--ready-file: cannot be used with vary; …'],
     ['--accept domain-ordr -- x', '--accept domain-ordr: must be the id …'],
     ['--accept domain-order/3 -- x', '--accept domain-order/3: domain-order has the alternatives 1 to 2'],
-    ['--since none.json -- x', 'none.json: The report of vary cannot be read (ENOENT).'],
-    ['--since broken -- x', 'broken: This is not valid JSON: …'],
-    ['--since a.har -- x', 'a.har: This is no report of vary. Name a file that vary has written …'],
-    ['--since no-vary -- x', 'no-vary#/baseline: The value is missing.'],
-    ['--since other-command -- x', 'other-command: This is about another command (y). Leave --since out, and …'],
-    ['--since other-contract -- x', 'other-contract: This is about another contract, which has an assumption gone. …'],
     ['-- no-such-command', noCommand, 127],
   ],
   explore: [
@@ -154,14 +143,6 @@ const REFUSED: Readonly<Record<string, Row[]>> = {
     [
       '--replay {"findings":[{"plan":[{"respond":{"error":"teapot"}}]}]} -- true',
       /#\/findings\/0\/plan\/0\/respond\/error: .*not "teapot"\.$/,
-    ],
-    ['--switches 2 -- true', '--switches: has a meaning only with --beside, for the orders of the requests of two …'],
-    ['--beside true --replay [] -- true', '--replay []: The plan has no turn.'],
-    ['--beside true --replay {} -- true', '--replay {}: must hold a list of turns of two commands, a finding …'],
-    ['--beside true --replay [{"command":3}] -- true', `--replay [{"command":3}]#/0: ${turn}`],
-    [
-      '--beside true --replay [{"command":1},{"command":2}] -- true',
-      /#\/0: requests must be a whole number from 1; only the last turn needs no requests$/,
     ],
     ['-- no-such-command', noCommand, 127],
   ],

@@ -39,7 +39,6 @@ const SAYS_ALL = `echo "$UNDERSTUDY_API_KEY and $SERVICE_TOKEN" "$@" >&2;`
 const FAILS = ['sh', '-c', `${SAYS_ALL} exit 1`, ...ITS_OWN]
 const BLIND_RETRY = `twice() { "$@" --fail --max-time 1 || "$@" --fail --max-time 1; }
 ${SAYS_ALL} twice send POST /domaingroups --data '{"name": "Retail"}'`
-const ENSURE = `${SAYS_ALL} send GET /domaingroups | grep -q '"Retail"' || send POST /domaingroups --fail --data '{"name": "Retail"}'`
 /** Makes an account with a key that only the server can know. */
 const MAKES_ACCOUNT = `made=m7de; made=$made-with-a-secret
 to() { curl --silent --noproxy '*' --header 'Content-Type: application/json' --data "$1" "$UNDERSTUDY_ADMIN_URL$2"; }
@@ -145,7 +144,7 @@ const ROWS: Readonly<Record<string, Row | ((outputs: string, inputs: string) => 
   },
   vary: (outputs) => ({
     args: [
-      ...['vary', ...reports(outputs), '--fixture', 'empty', '--jobs', '2', '--bail', ...OWN, ...FOR_COMMAND],
+      ...['vary', ...reports(outputs), '--fixture', 'empty', '--jobs', '2', ...OWN, ...FOR_COMMAND],
       ...['--', ...shellClient(`${SAYS_ALL} ${DEPENDS_ON_ORDER}`), ...ITS_OWN],
     ],
     tells: USABLE,
@@ -153,13 +152,6 @@ const ROWS: Readonly<Record<string, Row | ((outputs: string, inputs: string) => 
   'vary with a command that fails anyway': {
     args: ['vary', ...OWN, ...FOR_COMMAND, '--', ...FAILS],
     tells: /although nothing is varied/,
-  },
-  'vary, which knows the command of an earlier report all the same': (_, inputs) => {
-    const command = ['/none/client', '--token', '[redacted]']
-    const baseline = { exit_code: 0, seconds: 1, requests: 1, steady: true }
-    writeFileSync(join(inputs, 'since'), JSON.stringify({ command, baseline, runs: 2, alternatives: [] }))
-    const args = ['vary', '--since', join(inputs, 'since'), '--', '/none/client', '--token', ARGUMENT]
-    return { args, tells: /: \/none\/client: there is no such command/ }
   },
   'explore with a key in the environment': (outputs) => ({
     args: [
@@ -180,13 +172,6 @@ const ROWS: Readonly<Record<string, Row | ((outputs: string, inputs: string) => 
     args: [...EXPLORED, '--', ...FAILS],
     tells: /the command fails without any fault/,
   },
-  'explore --beside': (outputs) => ({
-    args: [
-      ...[...EXPLORED, ...reports(outputs), '--beside', `${shellClient(ENSURE)[2]}`, '--switches', '1'],
-      ...['--', ...shellClient(ENSURE), ...ITS_OWN],
-    ],
-    tells: USABLE,
-  }),
   verify: async (outputs) => ({
     args: [
       ...['verify', ...reports(outputs), '--base-url', await startLeaking(), '--api-key', KEY, '--read-only'],

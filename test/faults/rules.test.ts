@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest'
+import { FOREIGN_CHANGES } from '../../src/faults/foreign-change.ts'
 import { type Json, valueAt } from '../../src/ground/json.ts'
 import { HOUR, instant } from '../support/account.ts'
 import { addFault, askControl, controlApi, faultsOf } from '../support/control-plane.ts'
@@ -12,7 +13,7 @@ describe('A kind of fault', () => {
   const kinds = ['connection', 'corrupt', 'event'].flatMap((field) =>
     (valueAt(schema, `/${field}/enum`) as string[]).map((kind) => [field, kind] as const),
   )
-  const BEFORE_ONLY = ['quota-used-up']
+  const BEFORE_ONLY: readonly string[] = ['quota-used-up', ...FOREIGN_CHANGES]
   const EITHER = ['reset', 'hang', 'empty']
 
   it.for(kinds)('has the phases in which it can act: %s %s', async ([field, kind], { empty }) => {

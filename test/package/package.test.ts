@@ -28,8 +28,9 @@ it('The package has what it exports, its licence and the licences of what the pa
   expect(paths.filter((path) => /^(test|bench|\.ci)\/|\.tsbuildinfo$|^dist\/\./.test(path))).toEqual([])
   expect(size).toBeLessThanOrEqual(1.5e6)
   const page = textOf('dist/dashboard.html')
-  for (const name of ['preact', '@preact/signals', 'preact-iso', 'uplot', 'diff', '@picocss/pico'])
-    expect(page).toContain(textOf(`node_modules/${name}/LICENSE`).trim())
+  const licences = ['preact', '@preact/signals', 'preact-iso', 'uplot', 'diff'].map((name) => `${name}/LICENSE`)
+  for (const path of [...licences, '@picocss/pico/LICENSE.md'])
+    expect(page).toContain(textOf(`node_modules/${path}`).trim())
 })
 
 it('CommonJS and ECMAScript modules have the same service and find the documents, and the command runs', async () => {

@@ -133,7 +133,7 @@ describe('the HTML report', () => {
       '<title>Failed: dmarc-understudy run</title>',
       `content="default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'"`,
       '<td>64 % of the responses</td>',
-      '<h3>Error: A field that the contract does not know</h3>',
+      '<h2>Error: A field that the contract does not know</h2>',
       '<p>Number 299.</p>',
       '<pre><code class="language-sh">curl -X POST http://127.0.0.1:4010',
       '<details><summary>Coverage</summary>',

@@ -129,6 +129,11 @@ const RULES: Readonly<Record<Exclude<KindName, 'hang'>, readonly FaultRule[]>> =
   'window-end': [{ event: 'window-end' }],
   refresh: [{ event: 'refresh' }],
   'grace-end': [{ event: 'grace-end' }],
+  'group-deleted': [{ event: 'group-deleted' }],
+  'domains-deleted': [{ event: 'domains-deleted' }],
+  'member-added': [{ event: 'member-added' }],
+  'name-taken': [{ event: 'name-taken' }],
+  'group-added': [{ event: 'group-added' }],
 }
 
 /** What requests meet under a rule, and what is recorded of them. */

@@ -61,7 +61,7 @@ export async function observeRun(
     for (const id of (await parts?.store.list()) ?? []) accounts.set(id, (await parts?.store.read(id))?.state)
     const ended = exitCode ?? (typeof result === 'number' ? result : 0)
     const how = { exitCode: ended, signal: undefined, timedOut, interruptedBy: undefined }
-    const end = { ...how, seconds: 0.1, output, leftBehind: [] }
+    const end = { ...how, seconds: 0.1, output, hasLeftBehind: false }
     return observe({ end, exchanges, ended: endedAt, lost: 0, accounts, contract: CONTRACT })
   } finally {
     await service.stop()

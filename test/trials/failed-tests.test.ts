@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findFailedTests } from '../../src/trials/failed-tests.ts'
+import { describeFailure, findFailedTests } from '../../src/trials/failed-tests.ts'
 
 describe('the tests that failed are found in what is written by', () => {
   it.each([
@@ -20,11 +20,20 @@ describe('the tests that failed are found in what is written by', () => {
     ],
     [
       'vitest',
-      '\u001b[31m FAIL \u001b[39m test/group.test.ts > groups > creates a group\nAssertionError: expected 201 to be 200',
+      '   × creates a group 5ms\n\u001b[31m FAIL \u001b[39m test/group.test.ts > groups > creates a group\nAssertionError: expected 201 to be 200',
       ['test/group.test.ts > groups > creates a group'],
     ],
     ['jest', '  ● groups › creates a group\n\n    expect(received)', ['groups › creates a group']],
-    ['node:test', '▶ groups\n  ✖ creates a group (1.2ms)\n✖ failing tests:\n', ['creates a group']],
+    [
+      'the reporter spec of node:test',
+      '▶ groups\n  ✖ creates a group (1.2ms)\n✖ groups (2ms)\n\n✖ failing tests:\n\ntest at a.mjs:1:1\n✖ creates a group (1.2ms)\n',
+      ['creates a group'],
+    ],
+    [
+      'the reporter tap of node:test',
+      "    not ok 1 - creates a group\n      ---\n      failureType: 'testCodeFailure'\n      ...\nnot ok 1 - groups\n  ---\n  failureType: 'subtestsFailed'\n  ...\n",
+      ['creates a group'],
+    ],
     [
       'Maven',
       '[ERROR] shop.GroupTest.createsAGroup -- Time elapsed: 0.02 s <<< FAILURE!\n[ERROR] Tests run: 1, Failures: 1',
@@ -45,5 +54,17 @@ describe('the tests that failed are found in what is written by', () => {
     const names = findFailedTests(lines.join('\n'))
     expect(names).toHaveLength(10)
     expect(new Set(names.map((name) => name.length))).toEqual(new Set([200]))
+  })
+})
+
+describe('the failure of a command that must not fail tells', () => {
+  it.each([
+    ['the failed tests', 'not ok 1 - creates a group\n# fail 1\n# duration_ms 259', 'failed: creates a group'],
+    ['the last line about an error', 'Error: no luck\nat the end\n# duration_ms 259', 'said: Error: no luck'],
+    ['the last line that is no statistic', 'one\ntwo\n# duration_ms 259\n', 'said: two'],
+    ['that nothing was said', '\n', 'said nothing'],
+  ])('%s', (_, output, words) => {
+    const end = { exitCode: 1, signal: undefined, timedOut: false, interruptedBy: undefined, seconds: 1, output }
+    expect(describeFailure({ ...end, hasLeftBehind: false }, (text) => text)).toBe(`it ended with 1, and ${words}`)
   })
 })

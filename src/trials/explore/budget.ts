@@ -5,7 +5,7 @@ import { clearTimeout, setTimeout } from '../../ground/timers.ts'
 export interface RunBounds {
   runs?: number | undefined
   milliseconds?: number | undefined
-  /** The time for runs on which the result does not rest. */
+  /** The time for runs beyond the usual ones. */
   optional?: number | undefined
 }
 
@@ -29,8 +29,8 @@ export class RunBudget {
   }
 
   /** Takes one run from the budget. Returns `false` if no run or no time is left. */
-  take(isNeeded = true): boolean {
-    const deadline = isNeeded ? this.#deadline : Math.min(this.#deadline, this.#optional)
+  take(isUsual = true): boolean {
+    const deadline = isUsual ? this.#deadline : Math.min(this.#deadline, this.#optional)
     if (this.#taken >= this.#runs || elapsed() >= deadline || this.signal.aborted) return false
     this.#taken++
     return true

@@ -2,131 +2,110 @@ import type { ServiceContract } from '../../behaviour/operation.ts'
 import { ERROR_CODES } from '../../domain/errors.ts'
 import type { FaultRule } from '../../domain/faults.ts'
 import { corruptBody } from '../../faults/corruption/corruption.ts'
+import { FOREIGN_CHANGES, type ForeignClient, foreignClientBefore } from '../../faults/foreign-change.ts'
 import { isObject } from '../../ground/json.ts'
 import { bytesOf, PAST } from '../../journal/entry.ts'
 import type { Point } from './points.ts'
-import { refusalsByState } from './refusals.ts'
-
-/**
- * The effect of a fault for the client: the service refuses the change, gives no answer, gives an odd answer, or only
- * the time changes.
- */
-type Family = 'refused' | 'unanswered' | 'odd' | 'instant'
+import { conformingRequest, refusalsByState } from './refusals.ts'
 
 /** The effect of a rule, without its match. */
 export type Effect = Pick<FaultRule, 'phase' | 'respond' | 'connection' | 'corrupt' | 'event'>
 
-/** The tiers of single faults, with those first that show most about a client. A result rests on the first two. */
+/** The tiers of faults, with those first that show most about a client. A result rests on the first two. */
 export const TIERS = {
   lostWrites: 1,
-  refusedWrites: 2,
+  account: 2,
   limits: 3,
   rest: 4,
 } as const
 export type Tier = (typeof TIERS)[keyof typeof TIERS]
 
 /** A kind of fault. */
-export interface PlannedFaultKind {
-  family: Family
+interface FaultKind {
   effect: Effect
   /** The fault as a clause. */
   words: string
   tier: Tier
-  /** Whether a client can be expected to survive it. Only then a second fault is worth a try. */
-  survivable?: true
+  /** Its place among the kinds, with those first that more clients may meet. */
+  rank: number
   /** Whether a client may wait for it until the trial ends. */
   slow?: true
+  /** The other client whose change comes first, for a fault that is such a change. */
+  foreign?: ForeignClient
 }
 
 /** A fault at a point. */
-export interface PlannedFault extends PlannedFaultKind {
+export interface PlannedFault extends FaultKind {
   point: Point
 }
 
-/** All kinds except refusals with other error codes. Each family begins with its mildest kind. */
-const KINDS = {
-  failure: {
-    family: 'refused',
-    effect: { respond: { error: 'internal_error' } },
-    words: 'the service fails (500)',
-    tier: TIERS.rest,
-    survivable: true,
-  },
-  limit: {
-    family: 'refused',
-    effect: { event: 'quota-used-up' },
-    words: 'the quota of the path is used up (429)',
-    tier: TIERS.limits,
-    survivable: true,
-  },
-  lostRequest: {
-    family: 'unanswered',
-    effect: { connection: 'reset' },
-    words: 'the connection is lost before the request is read',
-    tier: TIERS.rest,
-    survivable: true,
-  },
-  lostResponse: {
-    family: 'unanswered',
-    effect: { connection: 'reset', phase: 'after' },
-    words: 'the change is made, and its response is lost',
-    tier: TIERS.lostWrites,
-    survivable: true,
-  },
-  lateResponse: {
-    family: 'unanswered',
-    effect: { connection: 'hang', phase: 'after' },
-    words: 'the request is executed, and its response does not come',
-    tier: TIERS.rest,
-    survivable: true,
-    slow: true,
-  },
-  newField: odd('extra-field', 'the response has a new field'),
-  newValue: odd('unknown-enum', 'each listed value of the response is a new one'),
-  noJson: odd('malformed-json', 'the response is no JSON'),
-  windowEnd: instant('window-end', 'a quota window ends'),
-  refresh: instant('refresh', 'the figures are refreshed'),
-  graceEnd: instant('grace-end', 'the grace period of the key ends'),
-} as const satisfies Readonly<Record<string, PlannedFaultKind>>
+const LOST_RESPONSE = kind({ connection: 'reset', phase: 'after' }, 'the change is made, and its response is lost')
+const LIMIT = { ...kind({ event: 'quota-used-up' }, 'the quota of the path is used up (429)'), tier: TIERS.limits }
+const LATE_RESPONSE = kind(
+  { connection: 'hang', phase: 'after' },
+  'the request is executed, and its response does not come',
+)
 
-function odd(corrupt: string, words: string) {
-  return { family: 'odd', effect: { corrupt }, words, tier: TIERS.rest } as const
+/** The kinds of the last tier that any request can meet, in their order. */
+const COMMON = {
+  lostRequest: kind({ connection: 'reset' }, 'the connection is lost before the request is read'),
+  noJson: kind({ corrupt: 'malformed-json' }, 'the response is no JSON'),
+  failure: kind({ respond: { error: 'internal_error' } }, 'the service fails (500)'),
+  newField: kind({ corrupt: 'extra-field' }, 'the response has a new field'),
+  newValue: kind({ corrupt: 'unknown-enum' }, 'each listed value of the response is a new one'),
 }
+const RANKED: readonly { effect: Effect }[] = [LOST_RESPONSE, LIMIT, ...Object.values(COMMON)]
+const TABLE: readonly Pick<FaultKind, 'effect' | 'words'>[] = [
+  LOST_RESPONSE,
+  LIMIT,
+  LATE_RESPONSE,
+  ...Object.values(COMMON),
+]
+/** The ranks after those of the table. Refusals that nothing but the request can cause are many, so they come last. */
+const RANKS = { refused: RANKED.length, foreign: RANKED.length + 100, others: RANKED.length + 200 }
 
-function instant(event: string, words: string) {
-  return { family: 'instant', effect: { event }, words, tier: TIERS.rest } as const
+function kind(effect: Effect, words: string) {
+  return { effect, words, tier: TIERS.rest }
 }
-
-const TABLE: readonly PlannedFaultKind[] = Object.values(KINDS)
-const CODES: readonly string[] = ERROR_CODES
 
 /** All faults that can make a difference at a point. */
 export function faultsAt(point: Point, contract: ServiceContract): PlannedFault[] {
-  const kinds = [...refusals(point, contract), ...silences(point), ...oddities(point), ...instants(point)]
-  return kinds.map((kind) => ({ ...kind, point }))
+  const { entry, operation } = point
+  const isRead = operation.method === 'GET'
+  const common = [
+    ...(changesState(point) ? [{ ...LOST_RESPONSE, tier: TIERS.lostWrites }] : []),
+    ...(entry.allowance === undefined ? [] : [LIMIT]),
+    COMMON.lostRequest,
+    COMMON.failure,
+    ...oddities(point),
+  ].map((each) => ({ ...each, rank: RANKED.findIndex(({ effect }) => effect === each.effect) }))
+  const late = { ...LATE_RESPONSE, slow: true as const, rank: changesState(point) ? 0 : 1 }
+  const kinds: FaultKind[] = [...common, late, ...refusals(point, contract), ...foreignChanges(point, contract, isRead)]
+  return kinds.map((each) => ({ ...each, point }))
 }
 
 /** Whether the request changed the state in the run without faults. */
-export function changesState({ entry }: Pick<Point, 'entry'>): boolean {
+function changesState({ entry }: Pick<Point, 'entry'>): boolean {
   return entry[PAST]?.after !== undefined
 }
 
-function refusals({ operation, entry }: Point, contract: ServiceContract): PlannedFaultKind[] {
+const CODES: readonly string[] = ERROR_CODES
+
+function refusals({ operation, entry }: Point, contract: ServiceContract): FaultKind[] {
   const byState = operation.method === 'GET' ? NONE : refusalsByState(entry, contract)
-  const refused = [...operation.responses.values()].flatMap(({ status, codes }) =>
-    [...codes].flatMap((error): PlannedFaultKind[] => {
-      // A single 429 would be milder than the service, which refuses every request until the reset. See `limit`.
-      if (error === 'rate_limited') return []
-      if (error === 'internal_error') return [KINDS.failure]
+  return [...operation.responses.values()].flatMap(({ status, codes }) =>
+    [...codes].flatMap((error): FaultKind[] => {
+      // A single 429 would be milder than the service, which refuses every request until the reset. See `LIMIT`.
+      if (error === 'rate_limited' || error === 'internal_error') return []
       // The command has met this answer without a fault.
       if (error === entry.code && status === entry.status) return []
       const [usual] = contract.catalogue.statusesOf(error)
-      const tier = byState.has(error) ? TIERS.refusedWrites : TIERS.rest
       const respond = status === usual ? { error } : { error, status }
-      return [{ family: 'refused', effect: { respond }, words: wordRefusal(respond), tier }]
+      const isPossible = byState.has(error)
+      const rank = CODES.indexOf(error) + (isPossible || error === 'unauthorized' ? RANKS.refused : RANKS.others)
+      return [{ effect: { respond }, words: wordRefusal(respond), tier: isPossible ? TIERS.account : TIERS.rest, rank }]
     }),
   )
-  return entry.allowance === undefined ? refused : [KINDS.limit, ...refused]
 }
 
 const NONE: ReadonlySet<string> = new Set()
@@ -135,14 +114,23 @@ function wordRefusal({ error, status }: { error: string; status?: number }): str
   return `the answer is ${error}${status === undefined ? '' : ` (${status})`}`
 }
 
-/** If a request changes nothing, a lost response is equal to a connection that is lost before the request. */
-function silences(point: Point): PlannedFaultKind[] {
-  const { lostRequest, lostResponse, lateResponse } = KINDS
-  return changesState(point) ? [lostRequest, lostResponse, lateResponse] : [lostRequest, lateResponse]
+/** The changes of another client that the judge accepts just before this request. */
+function foreignChanges({ entry }: Point, contract: ServiceContract, isRead: boolean): FaultKind[] {
+  const request = conformingRequest(entry, contract)
+  const account = entry[PAST]?.account
+  if (request === undefined || account === undefined) return []
+  return FOREIGN_CHANGES.flatMap((event, index) => {
+    const foreign = foreignClientBefore(event, request, account, contract, entry.at)
+    if (foreign === undefined) return []
+    const words = `another client ${foreign.words} just before`
+    return [
+      { effect: { event }, words, tier: isRead ? TIERS.rest : TIERS.account, rank: RANKS.foreign + index, foreign },
+    ]
+  })
 }
 
 /** A response to HEAD has no body, so it cannot have an odd body. Few responses have values that the contract lists. */
-function oddities({ entry, operation }: Point): PlannedFaultKind[] {
+function oddities({ entry, operation }: Point) {
   const { method, status, responseBody } = entry
   if (method === 'HEAD') return []
   const response = operation.responses.get(status ?? 0)
@@ -151,64 +139,21 @@ function oddities({ entry, operation }: Point): PlannedFaultKind[] {
     responseBody === undefined ||
     responseBody.isCut ||
     corruptBody('unknown-enum', bytesOf(responseBody), response, () => 0) !== undefined
-  return [KINDS.newField, ...(hasListed ? [KINDS.newValue] : []), KINDS.noJson]
-}
-
-/** The fault changes the clock at the end of the previous request, so that this request comes after that instant. */
-function instants({ predecessor, operation }: Point): PlannedFaultKind[] {
-  if (predecessor === undefined) return []
-  const { allowance, keyEvidence } = predecessor.entry
-  return [
-    ...(allowance === undefined ? [] : [KINDS.windowEnd]),
-    // Only a GET request can see what a refresh changes.
-    ...(operation.method === 'GET' ? [KINDS.refresh] : []),
-    ...(keyEvidence.inGrace ? [KINDS.graceEnd] : []),
-  ]
-}
-
-/** The kind of this list with this effect. */
-function indexOf(effect: Effect, kinds: readonly PlannedFaultKind[]): number {
-  return kinds.findIndex((kind) => canonical(kind.effect) === canonical(effect))
+  return [COMMON.noJson, COMMON.newField, ...(hasListed ? [COMMON.newValue] : [])]
 }
 
 /** The effect of a rule as a clause. */
 export function wordEffect(effect: Effect): string {
-  const kind = TABLE[indexOf(effect, TABLE)]
-  if (kind !== undefined) return kind.words
+  const known = TABLE.find((each) => canonical(each.effect) === canonical(effect))
+  if (known !== undefined) return known.words
   const { respond } = effect
   if (respond === undefined) return `the fault is ${canonical(effect)}`
   return 'error' in respond ? wordRefusal(respond) : `the answer has the status ${respond.status}`
 }
 
-/** The position of a fault in its family, from the mildest. */
-export function weightOf({ family, effect }: PlannedFaultKind): number {
-  const ofFamily = TABLE.filter((kind) => kind.family === family)
-  const place = indexOf(effect, ofFamily)
-  if (place >= 0) return place
-  const { respond } = effect
-  return TABLE.length + (respond !== undefined && 'error' in respond ? CODES.indexOf(respond.error) : 0)
-}
-
-/**
- * The milder effects of the same family, and the effects of other families that a client can survive: faults of
- * different families may show the same mistake of the client.
- */
-export function milderEffects(effect: Effect): Effect[] {
-  const isRefusal = effect.respond !== undefined && 'error' in effect.respond
-  const family = TABLE[indexOf(effect, TABLE)]?.family ?? (isRefusal ? 'refused' : undefined)
-  const kinds = TABLE.filter((kind) => kind.survivable || kind.family === family)
-  const place = indexOf(effect, kinds)
-  return (place < 0 ? kinds : kinds.slice(0, place)).map((kind) => kind.effect)
-}
-
 /** Faults of one kind meet the same operation with the same subject. All but the first one are repetitions. */
 export function kindOf({ point, effect }: PlannedFault): string {
   return JSON.stringify([point.operation.id, point.about, canonical(effect)])
-}
-
-/** The operation at which a fault acts, and its effect. */
-export function placeOf({ point, effect }: PlannedFault): string {
-  return `${point.operation.id} ${canonical(effect)}`
 }
 
 /** Serialises a plan, or a part of it. Plans with the same effect have the same text. */

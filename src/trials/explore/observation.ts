@@ -1,8 +1,8 @@
 import { type Operation, operationOf } from '../../contract/api.ts'
 import type { Entry } from '../../journal/entry.ts'
-import type { CommandEnd } from '../running-command.ts'
+import type { CommandEnd } from '../command.ts'
+import { type Effects, effectsOf } from '../effects.ts'
 import type { TrialResult } from '../trial.ts'
-import { type Effects, effectsOf } from './effects.ts'
 
 /** The observations of one run of the command. */
 export interface RunObservation {
@@ -10,6 +10,8 @@ export interface RunObservation {
   /** In the order of arrival. */
   requests: readonly ObservedRequest[]
   effects: Effects
+  /** The accounts after the command, by id. */
+  accounts: TrialResult['accounts']
   /** How many requests were not kept. */
   lost: number
 }
@@ -39,6 +41,7 @@ export function observe(
     end,
     requests: requests.toSorted((one, other) => one.started - other.started),
     effects: effectsOf(accounts.values(), exchanges),
+    accounts,
     lost,
   }
 }

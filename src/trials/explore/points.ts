@@ -20,15 +20,12 @@ export interface Point {
   entry: Entry
   /** The index among all requests of the run. */
   index: number
-  /** The previous request with the same key. */
-  predecessor: Point | undefined
 }
 
 /** The points of a run in the order of its requests. */
 export function pointsOf(requests: readonly ObservedRequest[]): Point[] {
   const keyed = new Set(requests.flatMap(({ entry }) => entry.key ?? [])).size > 1
   const occurrences = new Map<string, number>()
-  const latest = new Map<string, Point>()
   return requests.flatMap(({ entry, operation }, index) => {
     const { key } = entry
     if (operation === undefined || key === undefined || !meetsFaults(entry)) return []
@@ -42,9 +39,7 @@ export function pointsOf(requests: readonly ObservedRequest[]): Point[] {
       about: aboutOf(entry),
       entry,
       index,
-      predecessor: latest.get(key),
     }
-    latest.set(key, point)
     return [point]
   })
 }

@@ -1,7 +1,7 @@
 import { OrderedMap } from 'immutable'
 import { hostnamesIn } from '../../behaviour/hostnames.ts'
 import { judge } from '../../behaviour/judge.ts'
-import type { ServiceContract } from '../../behaviour/operation.ts'
+import type { ConformingRequest, ServiceContract } from '../../behaviour/operation.ts'
 import { operationOf } from '../../contract/api.ts'
 import type { AccountState, DomainGroup, MonitoredDomain } from '../../domain/account.ts'
 import { comparedName } from '../../domain/groups.ts'
@@ -14,18 +14,12 @@ import { type Entry, isBodyUnknown, PAST, textOf } from '../../journal/entry.ts'
  * because another client has made the same change. The service itself is asked, so no rule is written a second time.
  */
 export function refusalsByState(entry: Entry, contract: ServiceContract): ReadonlySet<string> {
-  const { target, body, at, code } = entry
-  const operation = operationOf(contract, entry.operation)
+  const { at, code } = entry
+  const request = conformingRequest(entry, contract)
   const before = entry[PAST]?.account
-  if (operation === undefined || before === undefined) return new Set()
-  if (isBodyUnknown(entry)) return new Set()
-  const value = body === undefined ? {} : readJson(textOf(body))
-  if (!isObject(value)) return new Set()
-  const received = {
-    operation,
-    query: readQuery(queryOf(target)),
-    body: operation.readsBody ? { ok: true as const, value } : undefined,
-  }
+  if (request === undefined || before === undefined) return new Set()
+  const { operation, query, body: value } = request
+  const received = { operation, query, body: operation.readsBody ? { ok: true as const, value } : undefined }
   const codes = new Set<string>()
   for (const account of otherStates(before, value, contract)) {
     const judgement = judge(received, account, contract, at)
@@ -34,6 +28,14 @@ export function refusalsByState(entry: Entry, contract: ServiceContract): Readon
   // The refusal of the run without faults is nothing new for the command.
   if (code !== undefined) codes.delete(code)
   return codes
+}
+
+/** A recorded request as the judge reads it; `undefined` if it has no operation or its body is no JSON object. */
+export function conformingRequest(entry: Entry, contract: ServiceContract): ConformingRequest | undefined {
+  const operation = operationOf(contract, entry.operation)
+  if (operation === undefined || isBodyUnknown(entry)) return undefined
+  const body = entry.body === undefined ? {} : readJson(textOf(entry.body))
+  return isObject(body) ? { operation, query: readQuery(queryOf(entry.target)), body } : undefined
 }
 
 /** The account without domains, without groups, and with all that the body names, each in use. */

@@ -13,7 +13,6 @@ import {
 } from '../../reports/report.ts'
 import { findFailedTests } from '../failed-tests.ts'
 import { lastLines } from '../output-tail.ts'
-import { type Parallelism, wordParallelism } from '../parallelism.ts'
 import { type Exploration, type FailingPlan, isComplete, openIn, type Place, type PlanAt } from './exploration.ts'
 import { canonical, TIERS, type Tier } from './faults.ts'
 import { SHORT_WINDOW } from './session.ts'
@@ -42,7 +41,6 @@ export interface ExploreTerms extends CommandTimes {
   pace: number
   /** Whether the number of runs was limited, and not the time. */
   countsRuns: boolean
-  parallelism: Parallelism
   /** The length of a shortened quota window, in seconds. */
   window: number | undefined
   /** Whether runs without a fault have the same effects. If not, only exit codes were judged. */
@@ -91,7 +89,7 @@ function ruleFor(verdict: ExploreFailure | 'gave up'): ReportRule {
 /** The names of the tiers, as the end of a sentence that begins with a number. */
 const TIER_WORDS: Readonly<Record<Tier, string>> = {
   [TIERS.lostWrites]: 'lost responses of writes',
-  [TIERS.refusedWrites]: 'refusals of writes because of what the account holds',
+  [TIERS.account]: 'refusals of writes by what the account holds, and changes by another client',
   [TIERS.limits]: 'quotas that are used up (429)',
   [TIERS.rest]: 'other faults',
 }
@@ -163,7 +161,6 @@ function isConclusive(found: Exploration): boolean {
 
 function modelFailure(failure: ReportedFailure): Finding {
   const { verdict, plan, operation, places, reasons, story, output, tests = [], replay, accepted } = failure
-  const others = places.map(wordPlace)
   return {
     rule: ruleFor(verdict),
     level: accepted === undefined ? 'error' : 'note',
@@ -177,17 +174,17 @@ function modelFailure(failure: ReportedFailure): Finding {
     ...placeOf(story, operation),
     details: [
       { title: 'Requests', text: story.map(wordStory).join('\n') },
-      ...(output === undefined ? [] : [{ title: 'What the command printed last', text: output }]),
-      ...(others.length > 1 ? [{ title: 'Where it is the same', text: others.join('\n') }] : []),
+      ...(output === undefined ? [] : [{ title: PRINTED, text: output }]),
       { title: 'Plan', text: JSON.stringify(plan, undefined, 2) },
     ],
     remedy: {
-      text: `${others.length > 1 ? `It is the same at ${wordPlaces(places)}. ` : ''}To see it again:`,
+      text: `${places.length > 1 ? `It is the same at ${wordPlaces(places)}. ` : ''}To see it again:`,
       command: replay,
     },
   }
 }
 
+const PRINTED = 'What the command printed last'
 /** The most places in a sentence. */
 const NAMED = 6
 
@@ -197,10 +194,6 @@ function wordPlaces(places: readonly Place[]): string {
   ]
   const rest = names.length - NAMED
   return rest > 0 ? `${names.slice(0, NAMED).join(', ')} and ${rest} more` : names.join(', ')
-}
-
-function wordPlace({ operation, about, faults }: Place): string {
-  return `${operation}${about === undefined ? '' : ` (${about})`}: ${faults.join('; ')}`
 }
 
 /** The first reason is a sentence. The other reasons are parts of a second sentence. */
@@ -240,13 +233,13 @@ function wordDoubt(found: Exploration, terms: ExploreTerms): string | undefined 
   if (replayed !== undefined) return 'No fault of the plan met a request, so the run shows nothing.'
   const open = openIn(tiers) - elusive
   const broken = unconfirmed.length
-  const hasWrites = tiers.some(({ tier, of }) => of > 0 && tier <= TIERS.refusedWrites)
+  const hasWrites = tiers.some(({ tier, of }) => of > 0 && tier <= TIERS.account)
   const rests = hasWrites ? 'the first two tiers' : 'all tiers (the command only reads)'
   const [first, ...more] = [
     ...(tolerated + gaveUp.length + findings.length === 0 ? ['no fault has met a request'] : []),
     ...(open === 0 ? [] : [`${plural(open, 'fault')} of ${rests} ${open === 1 ? 'was' : 'were'} not tried`]),
     ...(elusive === 0 ? [] : [`${plural(elusive, 'fault')} of ${rests} met no request`]),
-    ...(broken === 0 ? [] : [`${plural(broken, 'plan')} broke the command and could not be repeated`]),
+    ...(broken === 0 ? [] : [`${plural(broken, 'fault')} broke the command and was not repeated`]),
   ]
   if (first === undefined) return undefined
   const sentence = `${[first.charAt(0).toUpperCase() + first.slice(1), ...more].join('; ')}.`
@@ -299,27 +292,39 @@ const SUMMARIES: Readonly<Record<RunVerdict, string>> = {
   storm: 'With the plan, the command sent a storm of requests.',
 }
 
+/** What came out, and at the end what was tried: no result says more than that. */
 function summarise(found: Exploration, terms: ExploreTerms, isInconclusive: boolean): string {
-  const { findings, tolerated, gaveUp, points, replayed } = found
+  const { findings, tolerated, gaveUp, flaky, unconfirmed, points, replayed } = found
   const doubt = isInconclusive ? wordDoubt(found, terms) : undefined
   if (replayed !== undefined) return doubt ?? SUMMARIES[replayed.verdict]
   const { length } = findings
   const accepted = terms.known?.accepted.length ?? 0
-  const broken = `${plural(length, 'way')} to break the command ${length === 1 ? 'was' : 'were'} found`
+  const broken = [
+    ...(length > 0 ? [`${plural(length, 'way')} to break the command ${length === 1 ? 'was' : 'were'} found`] : []),
+    ...(flaky.length > 0 ? [`${plural(flaky.length, 'fault')} broke the command once and not again`] : []),
+    ...(unconfirmed.length > 0 ? [`${plural(unconfirmed.length, 'fault')} broke it when the budget was over`] : []),
+  ]
+  const result = broken.length === 0 ? 'No fault that was tried broke the command' : broken.join('; ')
   return [
     ...(terms.interruptedWith === undefined ? [] : [STOPPED]),
-    `${length === 0 ? 'No fault broke the command' : broken}${terms.isStable ? '' : ', by its exit code alone'}.`,
+    `${result}${terms.isStable ? '' : ', by its exit code alone'}.`,
     ...(accepted > 0 ? [`${accepted} of them ${accepted === 1 ? 'is' : 'are'} accepted.`] : []),
-    `With faults at ${plural(points, 'request')}, it survived ${plural(tolerated, 'plan')} and gave up at ${gaveUp.length}.`,
+    `With faults at ${plural(points, 'request')}, it survived ${tolerated} and gave up at ${gaveUp.length}.`,
     ...(doubt === undefined ? [] : [doubt]),
+    wordTried(found),
   ].join(' ')
 }
 
-function factsOf(found: Exploration, { runs, parallelism, window, isStable, known }: ExploreTerms): Report['facts'] {
-  const { tiers, flaky, unconfirmed, unmet, left, replayed } = found
+function wordTried({ tiers }: Exploration): string {
+  const parts = tiers.flatMap(({ tier, of, tried }) => (of === 0 ? [] : [`${tried} of ${of} ${TIER_WORDS[tier]}`]))
+  return parts.length === 0 ? 'Nothing was tried.' : `Tried: ${parts.join('; ')}.`
+}
+
+function factsOf(found: Exploration, { runs, window, isStable, known }: ExploreTerms): Report['facts'] {
+  const { flaky, unconfirmed, unmet, left } = found
   const gaveUp = found.gaveUp.map(({ operation }) => operation)
-  const broke = (plans: readonly PlanAt[], when: string) =>
-    plans.length > 0 && `${plural(plans.length, 'plan')} broke the command ${when}`
+  const told = (plans: readonly (PlanAt & { verdict: RunVerdict })[]) =>
+    plans.length > 0 && plans.map(({ verdict, plan }) => `${verdict}: ${wordPlan(plan)}`).join(' ')
   const states = (state: string) => known?.entries.filter((each) => each.state === state).length ?? 0
   const old = [
     ...(states('expired') > 0 ? [`${states('expired')} expired`] : []),
@@ -328,15 +333,11 @@ function factsOf(found: Exploration, { runs, parallelism, window, isStable, know
   ]
   return listFacts({
     Runs: `${runs}, the baseline included`,
-    Trials: replayed === undefined && wordParallelism(parallelism),
-    ...Object.fromEntries(
-      tiers.map(({ tier, of, tried }) => [`Tier ${tier}`, of > 0 && `${tried} of ${of} ${TIER_WORDS[tier]}`]),
-    ),
     'Gave up': gaveUp.length > 0 && `${plural(gaveUp.length, 'time')}, at ${[...new Set(gaveUp)].join(', ')}`,
-    Flaky: broke(flaky, 'once and not again'),
-    'Not repeated': broke(unconfirmed, 'when the budget was over'),
-    Left: left > 0 && `${plural(left, 'plan')}; a larger --budget or --runs tries more`,
-    'Not met': unmet > 0 && `${plural(unmet, 'plan')} met no request, or changed nothing`,
+    Flaky: told(flaky),
+    'Not repeated': told(unconfirmed),
+    Left: left > 0 && `${plural(left, 'fault')}; a larger --budget or --runs tries more`,
+    'Not met': unmet > 0 && `${plural(unmet, 'fault')} met no request, changed nothing, or came to no conclusion`,
     Baseline: old.length > 0 && old.join(', '),
     'Quota windows':
       window !== undefined && `${window} s instead of those of the contract; --no-scale-windows keeps those`,

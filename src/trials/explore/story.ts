@@ -25,8 +25,6 @@ interface StoryRequest {
 /** How many requests are listed before the first fault, and after the last one. */
 const BEFORE = 4
 const AFTER = 12
-/** How many requests between two faults are listed next to each of them. */
-const BETWEEN = 6
 
 /** The requests of a run near its faults. Equal consecutive requests are listed once. */
 export function tellStory({ requests }: Pick<RunObservation, 'requests'>): StoryLine[] {
@@ -34,10 +32,7 @@ export function tellStory({ requests }: Pick<RunObservation, 'requests'>): Story
   const faults = told.flatMap(({ fault }, index) => (fault === undefined ? [] : [index]))
   const first = faults[0] ?? 0
   const last = faults.at(-1) ?? 0
-  const isNear = (index: number) =>
-    (index < first && index >= first - BEFORE) ||
-    (index > last && index <= last + AFTER) ||
-    (index >= first && index <= last && faults.some((fault) => Math.abs(fault - index) <= BETWEEN))
+  const isNear = (index: number) => index >= first - BEFORE && index <= last + AFTER
   const lines: StoryLine[] = []
   for (const [index, line] of told.entries()) {
     if (isNear(index) || faults.length === 0) lines.push(line)

@@ -1,10 +1,11 @@
 import { stripVTControlCharacters } from 'node:util'
 import type { Operation } from '../../contract/api.ts'
-import type { FaultRule } from '../../domain/faults.ts'
+import { FOREIGN_CHANGES } from '../../faults/foreign-change.ts'
 import { readJson, valueAt } from '../../ground/json.ts'
 import { type Entry, PAST, textOf } from '../../journal/entry.ts'
-import type { CommandEnd } from '../running-command.ts'
-import { describeDifference, haveSameEffects } from './effects.ts'
+import type { CommandEnd } from '../command.ts'
+import { describeDifference, type Effects, haveSameEffects } from '../effects.ts'
+import type { Effect } from './faults.ts'
 import type { ObservedRequest, RunObservation } from './observation.ts'
 import { findFixedWait, findStorm } from './storm.ts'
 
@@ -36,8 +37,27 @@ export interface FaultlessRun {
   seconds: number
 }
 
-/** `isLong`: whether the quota windows are longer than those in which the client has survived the same fault. */
-export function judge(run: RunObservation, baseline: FaultlessRun, isLong = false): RunVerdict {
+/** What is known about a run besides what it did. */
+export interface Circumstances {
+  /** Whether the quota windows are longer than those in which the client has survived the same fault. */
+  isLong?: boolean
+  /** How the run compares with those in which the command and another client come one after the other. */
+  comparison?: Comparison | undefined
+}
+
+/** A run beside another client. */
+export interface Comparison {
+  /** Whether the account is as it is after one of these orders; if it cannot be told, it is. */
+  isSerial: boolean
+  /** What the command does after the other client. */
+  expected: Effects
+}
+
+export function judge(
+  run: RunObservation,
+  baseline: FaultlessRun,
+  { isLong, comparison }: Circumstances = {},
+): RunVerdict {
   const { end } = run
   if (end.timedOut) return 'hang'
   const hasSucceeded = end.exitCode === 0
@@ -45,10 +65,12 @@ export function judge(run: RunObservation, baseline: FaultlessRun, isLong = fals
   // A client that waits for a fixed time may fail in any way where windows are longer. The wait is what is wrong.
   if (isLong && !storms && findFixedWait(run.requests) !== undefined) return 'storm'
   if (isStable) {
-    const isDone = haveSameEffects(run.effects, observation.effects)
+    const isDone = comparison?.isSerial ?? haveSameEffects(run.effects, observation.effects)
     if (hasSucceeded && !isDone) return 'wrong success'
     // It does not matter how the command says it. But a failure of a request that changes nothing is no report about a change.
-    if (!hasSucceeded && isDone && changes && !metNoChange(run, observation)) return 'false failure'
+    // Nor is one where another client interferes: the command may refuse to go on.
+    const mayFail = comparison !== undefined || metNoChange(run, observation)
+    if (!hasSucceeded && isDone && changes && !mayFail) return 'false failure'
   }
   if (isCrash(end) && !reportsRefusal(run)) return 'crash'
   if (!storms && findStorm(run.requests) !== undefined) return 'storm'
@@ -145,7 +167,7 @@ export function reasonsFor(
   verdict: RunVerdict,
   run: RunObservation,
   { observation }: FaultlessRun,
-  isLong = false,
+  { isLong, comparison }: Circumstances = {},
 ): string[] {
   switch (verdict) {
     case 'hang':
@@ -162,7 +184,7 @@ export function reasonsFor(
         (isLong ? findFixedWait(run.requests) : undefined) ?? findStorm(run.requests) ?? 'It sent a storm of requests.',
       ]
     case 'wrong success':
-      return ['It said that all is well.', ...describeDifference(observation.effects, run.effects)]
+      return ['It said that all is well.', ...differencesIn(run, observation, comparison)]
     case 'false failure':
       return [`${wordExit(run.end)}, and everything was done.`]
     case 'gave up':
@@ -170,6 +192,16 @@ export function reasonsFor(
     case 'tolerated':
       return []
   }
+}
+
+/** Beside another client, only what the accounts have at the end counts. */
+function differencesIn(
+  { effects }: RunObservation,
+  usual: RunObservation,
+  comparison: Comparison | undefined,
+): string[] {
+  if (comparison === undefined) return describeDifference(usual.effects, effects)
+  return describeDifference({ ...comparison.expected, changes: [] }, { ...effects, changes: [] })
 }
 
 function wordExit({ exitCode, signal }: CommandEnd): string {
@@ -180,9 +212,10 @@ function wordExit({ exitCode, signal }: CommandEnd): string {
  * The weakness of a client that a rule shows, in a word. The same weakness may be there at several requests.
  * `operation` is that of the request.
  */
-export function causeOf(verdict: ExploreFailure, rule: FaultRule, operation: Operation | undefined): string {
+export function causeOf(verdict: ExploreFailure, rule: Effect, operation: Operation | undefined): string {
   const { connection, corrupt, event } = rule
   const isLimit = event === 'quota-used-up'
+  if (isForeign(rule)) return 'foreign-change'
   if (verdict === 'storm') return isLimit ? 'quota' : 'retries'
   const isUnlearnt = corrupt === 'malformed-json' && (verdict === 'wrong success' || verdict === 'false failure')
   if (connection !== undefined || isUnlearnt) {
@@ -191,4 +224,11 @@ export function causeOf(verdict: ExploreFailure, rule: FaultRule, operation: Ope
   }
   if (isLimit || rule.respond !== undefined) return 'refusal'
   return corrupt ?? event ?? 'other'
+}
+
+const FOREIGN: readonly string[] = FOREIGN_CHANGES
+
+/** Whether a rule is a change of another client. */
+export function isForeign({ event }: Pick<Effect, 'event'>): boolean {
+  return event !== undefined && FOREIGN.includes(event)
 }

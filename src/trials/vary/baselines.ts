@@ -2,11 +2,10 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Contract } from '../../contract/contract.ts'
 import { type Entry, textOf } from '../../journal/entry.ts'
 import type { Redact } from '../../journal/redaction/redaction.ts'
-import { exitCodeOf, wordEnd } from '../command.ts'
-import type { CommandEnd } from '../running-command.ts'
-import { surplusIn } from '../surplus.ts'
+import { hasPassed, wordEnd } from '../command.ts'
+import { without } from '../effects.ts'
+import { describeFailure } from '../failed-tests.ts'
 import type { TrialResult } from '../trial.ts'
-import { describeFailure } from './failure.ts'
 import type { TrialRunner } from './trial-runner.ts'
 
 /** What the command does without an alternative, in two runs. */
@@ -49,14 +48,12 @@ export async function runBaselines(
   const one = await run('baseline 1')
   const other = await run('baseline 2')
   const [first, second] = hasPassed(one.end) ? [one, other] : [other, one]
-  if (!hasPassed(first.end)) throw new BaselineError(describeFailure(first.end, redact))
+  if (!hasPassed(first.end)) {
+    throw new BaselineError(`The command fails although nothing is varied: ${describeFailure(first.end, redact)}`)
+  }
   if (first.exchanges.length === 0 && second.exchanges.length === 0) throw new BaselineError(NO_REQUEST)
   const difference = compareRuns(one, other)
   return { first, runs: [one, other], difference, isInOrder: difference === undefined && areInSameOrder(one, other) }
-}
-
-export function hasPassed(end: CommandEnd): boolean {
-  return exitCodeOf(end) === 0
 }
 
 /** The parts of a run that are compared. */
@@ -73,9 +70,10 @@ export function compareRuns(one: ComparedRun, other: ComparedRun): string | unde
     const counts = [one, other].map(({ exchanges, lost }) => exchanges.length + lost)
     return `The command is unsteady: its first run sent ${counts[0]} requests, and its second ${counts[1]}.`
   }
-  const [different] = surplusIn(other.exchanges, one.exchanges, requestIn)
+  const [different] = without(other.exchanges.map(requestIn), one.exchanges.map(requestIn))
   if (different === undefined) return undefined
-  return `The command is unsteady: only one of two runs sent ${different.method} ${different.path} as it did.`
+  const [method, target = ''] = different.split(' ')
+  return `The command is unsteady: only one of two runs sent ${method} ${target.replace(/\?.*/, '')} as it did.`
 }
 
 /**

@@ -1,8 +1,4 @@
-import { isDeepStrictEqual } from 'node:util'
-import type { Alternative } from '../../contract/choices.ts'
-import { checkContent, EvidenceError, readText } from '../../evidence/evidence-input.ts'
-import { isObject, type Json, parseJson } from '../../ground/json.ts'
-import { shorten } from '../../ground/show.ts'
+import type { Json } from '../../ground/json.ts'
 
 /** The verdict about an alternative. */
 export type VaryVerdict = 'depends' | 'tolerates' | 'not reached' | 'flaky' | 'inconclusive'
@@ -17,7 +13,7 @@ export interface ShownResponse {
   body?: string
 }
 
-/** The first response that differs from the response under our choice, in the same state and at the same instant. */
+/** The first response of the client that differs from the one that it would have been shown under our choice. */
 export interface FirstDifference {
   request: { request_id: string; method: string; path: string; body?: string }
   expected: ShownResponse
@@ -52,8 +48,6 @@ export interface AlternativeReport {
   output?: string
   /** The duration of the command. */
   seconds?: number
-  /** Identifies the changes to the requests of the command. A later run with the same value has the same verdict. */
-  fingerprint?: string
 }
 
 /** The run of the command without an alternative. */
@@ -65,58 +59,11 @@ interface BaselineReport {
   steady: boolean
 }
 
-/** The dependencies file: `--report json=FILE` writes it, and `--since FILE` reads it. */
+/** The dependencies file, which `--report json=FILE` writes. */
 export interface Dependencies {
   command: readonly string[]
   baseline: BaselineReport
   /** How often the command was started, including the baselines. */
   runs: number
   alternatives: readonly AlternativeReport[]
-}
-
-/** The largest file that can be a report, in bytes. */
-const LARGEST_DEPENDENCIES = 64 << 20
-
-/**
- * Reads the dependencies that an earlier run of the same command has found. @throws EvidenceError, also if the file is
- * about another command or another contract
- */
-export async function readEarlier(
-  file: string,
-  command: readonly string[],
-  ids: readonly string[],
-): Promise<Dependencies> {
-  const fail = (reason: string) => new EvidenceError(file, '', reason)
-  const text = await readText(file, LARGEST_DEPENDENCIES, 'report of vary')
-  const found = parseJson(text, (reason) => fail(`${reason} ${REMEDY}`))
-  if (!isObject(found) || !Array.isArray(found['alternatives'])) throw fail(`This is no report of vary. ${REMEDY}`)
-  await checkContent(file, 'dependencies', found)
-  const dependencies = found as unknown as Dependencies
-  const unknown = dependencies.alternatives.find(({ id }) => !ids.includes(id))
-  const isSame = isDeepStrictEqual(dependencies.command, command)
-  if (isSame && unknown === undefined) return dependencies
-  const other = isSame
-    ? `another contract, which has an assumption ${shorten(unknown?.id ?? '')}`
-    : `another command (${shorten(dependencies.command.join(' '))})`
-  throw fail(`This is about ${other}. Leave --since out, and write a new file.`)
-}
-
-const REMEDY = 'Name a file that vary has written with --report json=FILE.'
-
-/** The verdicts that stay valid until something changes. */
-const LASTING: readonly string[] = ['depends', 'tolerates']
-
-/** The known report of an alternative, if it changes the same parts of the same requests as in the earlier run. */
-export function findKnown(
-  { alternatives }: Dependencies,
-  { id, number, assumption, value }: Alternative,
-  fingerprint: string | undefined,
-): AlternativeReport | undefined {
-  const known = alternatives.find((each) => each.id === id && each.alternative === number)
-  if (known === undefined || !LASTING.includes(known.verdict) || known.fingerprint !== fingerprint) return undefined
-  const isSame =
-    known.spec === assumption.spec &&
-    isDeepStrictEqual(known.chosen, assumption.choice) &&
-    isDeepStrictEqual(known.value, value)
-  return isSame ? known : undefined
 }

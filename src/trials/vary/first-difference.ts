@@ -1,26 +1,35 @@
-import type { Contract } from '../../contract/contract.ts'
-import { type Content, textOf } from '../../ground/content.ts'
-import { contentOf, type Entry, hasIdOfAccount, textOf as recordedText } from '../../journal/entry.ts'
+import { answersUnder } from '../../behaviour/counterfactual.ts'
+import type { ServiceContract } from '../../behaviour/operation.ts'
+import { askedAgain } from '../../explain/decisive-settings.ts'
+import { textOf } from '../../ground/content.ts'
+import { type Entry, PAST, textOf as recordedText } from '../../journal/entry.ts'
 import type { Redact } from '../../journal/redaction/redaction.ts'
 import { findDifference } from '../../reports/difference.ts'
-import type { ServerOptions } from '../../server/options.ts'
-import { differentFieldsOf, isKeptBody, type ReplayedAnswer } from './answer.ts'
+import type { TrialResult } from '../trial.ts'
 import { requestIn } from './baselines.ts'
 import { wordBodies } from './body-difference.ts'
 import type { FirstDifference, ShownResponse } from './dependencies.ts'
-import type { Recording } from './recording.ts'
-import { replay } from './replay.ts'
+import { replyTo } from './reached.ts'
 
 /** How many characters of a body are shown, and how many of them are before the first difference. */
 const SHOWN = 400
 const BEFORE = 100
 
-/** The exchanges of runs without an alternative, by their request and its position among those of the account. */
-export type UsualExchanges = ReadonlyMap<string, readonly Entry[]>
+/** What a client was shown: a response without what is other in each run. */
+interface Shown {
+  status: number | undefined
+  /** By lower-case name. */
+  fields: ReadonlyMap<string, string>
+  /** Absent if it is not known, or not comparable. */
+  body: string | undefined
+}
 
-export function usualExchanges(runs: readonly (readonly Entry[])[]): UsualExchanges {
+/** The responses of runs without an alternative, by their request and its position among those of the account. */
+type UsualResponses = ReadonlyMap<string, readonly Entry[]>
+
+export function usualResponses(runs: readonly Pick<TrialResult, 'exchanges'>[]): UsualResponses {
   const usual = new Map<string, Entry[]>()
-  for (const exchanges of runs) {
+  for (const { exchanges } of runs) {
     const nameOf = positions()
     for (const entry of exchanges) {
       const name = nameOf(entry)
@@ -41,103 +50,118 @@ function positions(): (entry: Entry) => string {
 }
 
 interface ComparisonBasis {
-  server: ServerOptions
+  usual: UsualResponses
   /** Our own contract. */
-  own: Contract
-  usual: UsualExchanges
+  own: ServiceContract
   redact: Redact
 }
 
 /**
- * The first response of a recorded run that is different because of an alternative; `undefined` if there is none. Our
- * own response to the request in the same state at the same instant is different. Or the state is different, and so the
- * response differs from each one to the same request in runs without the alternative, although the command has sent the
- * same requests before.
+ * The first response of a run that the client would have been shown otherwise without the alternative; `undefined` if
+ * there is none. As long as the client sends the usual requests, its response differs from each usual one. After that,
+ * it differs from our own answer to the request in the same state.
  */
-export async function findFirstDifference(
-  { server, own, usual, redact }: ComparisonBasis,
-  { requests }: Recording,
-): Promise<FirstDifference | undefined> {
+export function findFirstDifference(
+  { exchanges, contract }: Pick<TrialResult, 'exchanges' | 'contract'>,
+  { usual, own, redact }: ComparisonBasis,
+): FirstDifference | undefined {
   const nameOf = positions()
   /** The accounts that got another request than usual. */
   const strayed = new Set<string | undefined>()
-  const replayed = replay({ server, contract: own, requests, recounted: new Set(), isOwn: false })
-  for await (const { request, answer } of replayed) {
-    const { entry } = request
+  for (const entry of exchanges) {
     const same = usual.get(nameOf(entry))
     if (same === undefined) strayed.add(entry.account)
-    const others = strayed.has(entry.account) ? undefined : same
-    const found = (answer && differenceIn(entry, answer, redact)) ?? (others && differenceFrom(others, entry, redact))
-    if (found !== undefined) return found
+    const expected =
+      same === undefined || strayed.has(entry.account)
+        ? [ownAnswer(entry, own, contract)].filter((each) => each !== undefined)
+        : same.map((each) => shownIn(each, each.account === entry.account))
+    const found = expected.map((each) => compare(each, entry, redact))
+    const [first] = found
+    if (first !== undefined && found.every((each) => each !== undefined)) return first
   }
   return undefined
 }
 
-/** The difference from the usual exchanges, if there is one from each of them. Their header fields are not compared. */
-function differenceFrom(usual: readonly Entry[], entry: Entry, redact: Redact): FirstDifference | undefined {
-  const differences = usual.map((each) => {
-    const kept = isSameButIds(each, entry) ? entry.responseBody : each.responseBody
-    const body = kept && contentOf(kept)
-    return differenceIn(entry, { status: each.status, headers: entry.responseHeaders, body }, redact)
-  })
-  return differences.every((each) => each !== undefined) ? differences[0] : undefined
+/** What the client would have been shown in this state, as far as that is decided without a count. */
+function ownAnswer(entry: Entry, own: ServiceContract, other: ServiceContract): Shown | undefined {
+  const account = entry[PAST]?.account
+  if (account === undefined || entry.injected || entry.code === 'rate_limited') return undefined
+  // From the other contract, so that the account gets the form in which our own service keeps it.
+  for (const { other: usual, answer } of answersUnder(askedAgain(entry, account), other, [{ contract: own }])) {
+    if (usual === undefined) continue
+    const body = entry.method === 'HEAD' ? undefined : textOf(replyTo(entry, answer, own).body)
+    return { status: answer.status, fields: fieldsOf(entry), body }
+  }
+  return undefined
 }
 
-/** Whether two accounts got the same body, in which each may have its own ids. */
-function isSameButIds(one: Entry, other: Entry): boolean {
-  if (one.account === other.account || one.responseBody === undefined || other.responseBody === undefined) return false
-  const [first, second] = [one.responseBody, other.responseBody].map((body) =>
-    recordedText(body).replaceAll(/"id":"[^"]*"/g, '"id":""'),
-  )
-  return first === second
+/** `isSameAccount`: whether it has the same ids. Those of other accounts are not compared. */
+function shownIn(entry: Entry, isSameAccount = true): Shown {
+  const { status, responseBody } = entry
+  const body = responseBody === undefined || responseBody.isCut ? undefined : recordedText(responseBody)
+  return { status, fields: fieldsOf(entry), body: isSameAccount ? body : body?.replaceAll(ID, NO_ID) }
 }
 
-function differenceIn(
-  entry: Entry,
-  expected: Pick<ReplayedAnswer, 'status' | 'headers' | 'body'>,
-  redact: Redact,
-): FirstDifference | undefined {
-  const body = entry.responseBody && contentOf(entry.responseBody)
-  const received = { status: entry.status, headers: entry.responseHeaders, body }
-  const fields = differentFieldsOf(expected.headers, received.headers).filter(
-    // The ids of requests without a valid key depend on all such requests.
-    ([name]) => hasIdOfAccount(entry) || name !== 'x-request-id',
+const ID = /"id":"[^"]*"/g
+const NO_ID = '"id":""'
+/** Fields whose values are other in each run. A different length adds nothing to a different body. */
+const VOLATILE = ['date', 'content-length']
+
+/** The fields that are comparable. Of an id of a request, only the form is. */
+function fieldsOf({ responseHeaders }: Entry): Map<string, string> {
+  const fields = new Map<string, string>()
+  for (let index = 0; index < responseHeaders.length; index += 2) {
+    const name = `${responseHeaders[index]}`.toLowerCase()
+    const value = `${responseHeaders[index + 1]}`
+    if (!VOLATILE.includes(name)) fields.set(name, name === 'x-request-id' ? value.replaceAll(/[\da-f]/g, 'x') : value)
+  }
+  return fields
+}
+
+/** How far the resets of one window may be apart in two runs, in seconds. */
+const APART = 60
+
+function isSameField(name: string, one: string | undefined, other: string | undefined): boolean {
+  if (one === other) return true
+  return name === 'x-ratelimit-reset' && Math.abs(Number(one) - Number(other)) <= APART
+}
+
+function compare(expected: Shown, entry: Entry, redact: Redact): FirstDifference | undefined {
+  const isOtherAccount = expected.body?.includes(NO_ID) === true
+  const received = shownIn(entry, !isOtherAccount)
+  const names = [...new Set([...expected.fields.keys(), ...received.fields.keys()])].filter(
+    (name) => !isSameField(name, expected.fields.get(name), received.fields.get(name)),
   )
-  const isSameBody = isKeptBody(expected.body, received.body)
-  if (expected.status === received.status && fields.length === 0 && isSameBody) return undefined
-  const [one, other] = isSameBody ? [] : excerptsOf(expected.body, received.body)
-  const show = (status: number | undefined, side: 1 | 2, body: string | undefined): ShownResponse => {
-    const shown = fields.flatMap((field) => (field[side] === undefined ? [] : [[field[0], redact(field[side])]]))
+  const isSameBody = expected.body === undefined || received.body === undefined || expected.body === received.body
+  if (expected.status === received.status && names.length === 0 && isSameBody) return undefined
+  const [one, other] = isSameBody ? [] : excerptsOf(expected.body ?? '', received.body ?? '')
+  const show = ({ status, fields }: Shown, body: string | undefined): ShownResponse => {
+    const shown = names.flatMap((name) => (fields.has(name) ? [[name, redact(fields.get(name) ?? '')]] : []))
     return {
       ...(status !== undefined && { status }),
       ...(shown.length > 0 && { headers: Object.fromEntries(shown) }),
       ...(body !== undefined && { body: redact(body) }),
     }
   }
+  const sent = entry.body
   return {
     request: {
       request_id: entry.requestId,
       method: entry.method,
       path: redact(entry.target),
-      ...(entry.body !== undefined && entry.body.size > 0 && { body: excerpt(redact(recordedText(entry.body)), 0) }),
+      ...(sent !== undefined && sent.size > 0 && { body: excerpt(redact(recordedText(sent)), 0) }),
     },
-    expected: show(expected.status, 1, one),
-    received: show(received.status, 2, other),
-    ...(!isSameBody && {
-      body_difference: redact(
-        wordBodies(expected.body && textOf(expected.body), received.body && textOf(received.body)),
-      ),
-    }),
+    expected: show(expected, one),
+    received: show(received, other),
+    ...(!isSameBody && { body_difference: redact(wordBodies(expected.body, received.body)) }),
   }
 }
 
 /** The parts of both bodies around their first difference. */
-function excerptsOf(one: Content | undefined, other: Content | undefined): [string | undefined, string | undefined] {
-  const [first, second] = [one && textOf(one), other && textOf(other)]
-  if (first === undefined || second === undefined) return [first && excerpt(first, 0), second && excerpt(second, 0)]
-  const [[same]] = findDifference(first, second)
-  const start = Math.max(first.length, second.length) <= SHOWN ? 0 : Math.max(0, same.length - BEFORE)
-  return [excerpt(first, start), excerpt(second, start)]
+function excerptsOf(one: string, other: string): [string, string] {
+  const [[same]] = findDifference(one, other)
+  const start = Math.max(one.length, other.length) <= SHOWN ? 0 : Math.max(0, same.length - BEFORE)
+  return [excerpt(one, start), excerpt(other, start)]
 }
 
 function excerpt(text: string, start: number): string {

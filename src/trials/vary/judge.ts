@@ -1,9 +1,10 @@
 import { type Alternative, type Choices, nameOf } from '../../contract/choices.ts'
 import type { Redact } from '../../journal/redaction/redaction.ts'
+import { type CommandEnd, hasPassed } from '../command.ts'
+import { findFailedTests } from '../failed-tests.ts'
+import { lastLines } from '../output-tail.ts'
 import type { TrialResult } from '../trial.ts'
-import { hasPassed } from './baselines.ts'
 import type { AlternativeReport, FirstDifference, VaryVerdict } from './dependencies.ts'
-import { describeEnd } from './failure.ts'
 import type { TrialRunner, Untried } from './trial-runner.ts'
 
 export interface DependencyJudgeOptions {
@@ -21,7 +22,7 @@ export interface DependencyJudgeOptions {
   /** Whether the command has sent the requests that it sends without an alternative. */
   isAsUsual(result: TrialResult): boolean
   /** The first response that was different because of the alternative. */
-  findDifference(result: TrialResult): Promise<FirstDifference | undefined>
+  findDifference(result: TrialResult): FirstDifference | undefined
 }
 
 /** The factor of the time limit for the repetition of a trial that took too long. */
@@ -52,7 +53,7 @@ export class DependencyJudge {
     } while (isCertain ? passes.length === 0 && failures.length < 2 : passes.length + failures.length < repeats)
     const [failure] = failures
     if (failure === undefined) return this.#judgePasses(alternative, passes)
-    const difference = await this.#findDifference(failures)
+    const difference = this.#findDifference(failures)
     const isSure = passes.length === 0 && !failsAnyway
     return {
       ...describe(alternative, isSure ? 'depends' : 'flaky'),
@@ -64,8 +65,8 @@ export class DependencyJudge {
   }
 
   /** A command tolerates only what it has seen. */
-  async #judgePasses(alternative: Alternative, passes: readonly TrialResult[]): Promise<AlternativeReport> {
-    if ((await this.#findDifference(passes)) !== undefined) {
+  #judgePasses(alternative: Alternative, passes: readonly TrialResult[]): AlternativeReport {
+    if (this.#findDifference(passes) !== undefined) {
       return { ...describe(alternative, 'tolerates'), seconds: round(passes[0]?.end.seconds ?? 0) }
     }
     return passes.every(this.#options.isAsUsual)
@@ -73,9 +74,9 @@ export class DependencyJudge {
       : { ...describe(alternative, 'inconclusive'), reason: MISSED }
   }
 
-  async #findDifference(results: readonly TrialResult[]): Promise<FirstDifference | undefined> {
+  #findDifference(results: readonly TrialResult[]): FirstDifference | undefined {
     for (const result of results) {
-      const difference = await this.#options.findDifference(result)
+      const difference = this.#options.findDifference(result)
       if (difference !== undefined) return difference
     }
     return undefined
@@ -93,6 +94,20 @@ export class DependencyJudge {
 
 export function describe({ id, number, assumption, value }: Alternative, verdict: VaryVerdict): AlternativeReport {
   return { id, alternative: number, verdict, spec: assumption.spec, chosen: assumption.choice, value }
+}
+
+/** The end of a failed command, for a report. */
+function describeEnd(end: CommandEnd, redact: Redact): Partial<AlternativeReport> {
+  const { exitCode, signal, timedOut, output } = end
+  const tests = findFailedTests(output).map(redact)
+  const last = lastLines(output, redact)
+  return {
+    ...(exitCode !== undefined && { exit_code: exitCode }),
+    ...(signal !== undefined && !timedOut && { signal }),
+    ...(timedOut && { timed_out: true }),
+    ...(tests.length > 0 && { tests }),
+    ...(last !== '' && { output: last }),
+  }
 }
 
 /** Rounds seconds to three decimals. */

@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os'
 import type { Contract } from '../../contract/contract.ts'
 import { elapsed, systemClock } from '../../ground/clock.ts'
 import type { ServerOptions } from '../../server/options.ts'
@@ -8,8 +7,8 @@ import { runTrial, type Trial, type TrialResult } from '../trial.ts'
 export interface TrialRunnerOptions
   extends Pick<Trial, 'command' | 'environment' | 'variables' | 'signal' | 'onSignal' | 'carryOut'> {
   server: ServerOptions
-  /** How many trials may run at the same time; by default as many as the machine permits, and the command. */
-  jobs?: number | undefined
+  /** How many trials run at the same time. */
+  jobs: number
   /** The time limit for all trials, in milliseconds. */
   maxTime?: number | undefined
 }
@@ -34,7 +33,7 @@ export class TrialRunner {
 
   constructor(options: TrialRunnerOptions) {
     this.#options = options
-    this.#pool = new Pool(options.jobs ?? availableParallelism(), options.signal)
+    this.#pool = new Pool(options.jobs, options.signal)
   }
 
   /** How often the command was started. */
@@ -49,20 +48,17 @@ export class TrialRunner {
     return this.#left <= 0 ? OUT_OF_TIME : undefined
   }
 
-  /**
-   * Runs the command once when there is room for it. `limit` is in milliseconds. @throws CommandError, and the errors of a
-   * start
-   */
+  /** Runs the command once without an alternative. @throws CommandError, and the errors of a start */
   run(name: string, contract: Contract, limit: number | undefined): Promise<TrialResult | Untried> {
-    return this.#inTurn(false, (signal) => this.#run(name, contract, limit, signal))
+    return this.#inTurn((signal) => this.#run(name, contract, limit, signal))
   }
 
   /**
-   * Like `run`, but the contract, which `load` makes, may not fit the options. `isAlone`: whether no other trial runs at
-   * the same time. @throws CommandError
+   * The same under the contract that `load` makes, which may not fit the options. `isAlone`: whether no other trial runs
+   * at the same time. @throws CommandError
    */
   try(name: string, load: () => Promise<Contract>, limit: number, isAlone: boolean): Promise<TrialResult | Untried> {
-    return this.#inTurn(isAlone, async (signal) => {
+    return this.#inTurn(async (signal) => {
       try {
         return await this.#run(name, await load(), limit, signal)
       } catch (error) {
@@ -70,20 +66,16 @@ export class TrialRunner {
         if (!UNFIT.has(kind)) throw error
         return { untried: `It does not fit what the server was given: ${message}` }
       }
-    })
+    }, isAlone)
   }
 
-  async #inTurn(isAlone: boolean, run: Task<TrialResult | Untried>): Promise<TrialResult | Untried> {
-    const task: typeof run = async (signal) => {
-      const { over } = this
-      return over === undefined ? run(signal) : { untried: over }
-    }
+  async #inTurn(run: Task<TrialResult | Untried>, isAlone = false): Promise<TrialResult | Untried> {
+    const task: typeof run = async (signal) => (this.over === undefined ? run(signal) : { untried: this.over })
     try {
       return await (isAlone ? this.#pool.runAlone(task) : this.#pool.run(task))
     } catch (error) {
-      const { over } = this
-      if (over === undefined || error !== this.#options.signal?.reason) throw error
-      return { untried: over }
+      if (this.over === undefined || error !== this.#options.signal?.reason) throw error
+      return { untried: this.over }
     }
   }
 

@@ -66,12 +66,11 @@ function summarise(alternatives: readonly AlternativeReport[]): string {
   return `${first} ${[begin.charAt(0).toUpperCase() + begin.slice(1), ...more].join('; ')}.`
 }
 
-function factsOf({ result: { dependencies, trials, windows } }: VaryReportOptions): Report['facts'] {
+function factsOf({ result: { dependencies, windows } }: VaryReportOptions): Report['facts'] {
   const { runs, baseline } = dependencies
   return listFacts({
     Runs: `${plural(runs, 'start')} of the command, of ${baseline.seconds} s by itself`,
     Requests: `${baseline.requests} in one run`,
-    Trials: trials ?? false,
     'Quota windows':
       windows.length > 0 &&
       `${windows.join(' s, ')} s: the command has used up a quota, and is judged with this length only`,

@@ -1,18 +1,18 @@
-import { availableParallelism } from 'node:os'
+import { OPERATIONS } from '../../behaviour/operations/operations.ts'
+import { bindBehaviours } from '../../behaviour/service-contract.ts'
 import { operationOf } from '../../contract/api.ts'
 import { type Alternative, type Choices, nameOf } from '../../contract/choices.ts'
+import type { Contract } from '../../contract/contract.ts'
 import { Semaphore } from '../../ground/semaphore.ts'
 import type { Redact } from '../../journal/redaction/redaction.ts'
-import { effectsOf } from '../explore/effects.ts'
-import { describeDeviation, findParallelism, type Parallelism, wordParallelism } from '../parallelism.ts'
+import { hasPassed } from '../command.ts'
+import { describeFailure } from '../failed-tests.ts'
 import type { TrialResult } from '../trial.ts'
-import { type Baselines, compareRuns, hasPassed, runBaselines } from './baselines.ts'
-import { type Counterfactual, findReached, fingerprintOf } from './counterfactual.ts'
-import { type AlternativeReport, type Dependencies, findKnown } from './dependencies.ts'
-import { describeFailure } from './failure.ts'
-import { findFirstDifference, usualExchanges } from './first-difference.ts'
+import { type Baselines, compareRuns, runBaselines } from './baselines.ts'
+import type { AlternativeReport, Dependencies } from './dependencies.ts'
+import { findFirstDifference, usualResponses } from './first-difference.ts'
 import { DependencyJudge, describe, round } from './judge.ts'
-import { recordingOf } from './recording.ts'
+import { findReached, type Reached } from './reached.ts'
 import { TrialRunner, type TrialRunnerOptions } from './trial-runner.ts'
 
 export interface VaryOptions extends TrialRunnerOptions {
@@ -21,13 +21,7 @@ export interface VaryOptions extends TrialRunnerOptions {
   repeats: number
   /** The time limit of the command in milliseconds; by default a multiple of its duration without alternatives. */
   timeout?: number | undefined
-  /** Whether to stop at the first dependency that is not accepted. */
-  bail: boolean
-  /** Whether each alternative is tried, even if it cannot have changed anything. */
-  exhaustive: boolean
   accepts(alternative: Pick<Alternative, 'id' | 'number'>): boolean
-  /** The result of an earlier run. */
-  since?: Dependencies | undefined
   redact: Redact
   /** Called with the current step. */
   onProgress?(text: string): void
@@ -37,8 +31,6 @@ export interface VaryResult {
   dependencies: Dependencies
   /** Additional information for the reader, in sentences. */
   notes: readonly string[]
-  /** How many trials ran at the same time, and why; `undefined` for less than two trials. */
-  trials: string | undefined
   /** The lengths of the quota windows that the command has used up, in seconds. */
   windows: readonly number[]
   /** Why there is no result for some alternatives: no more time, a signal, or a command that now fails by itself. */
@@ -54,32 +46,25 @@ const PATIENCE = { factor: 10, least: 10_000 }
  * server start; the reason of the signal if it comes before the command has run without alternatives
  */
 export async function vary(options: VaryOptions): Promise<VaryResult> {
-  const { choices, server, command, exhaustive, signal, onProgress } = options
+  const { choices, server, command, signal, onProgress } = options
   const runner = new TrialRunner(options)
   onProgress?.('running the command twice as it is')
   const baselines = await runBaselines(runner, choices.contract, options.timeout, options.redact, signal)
   const { first, runs, isInOrder } = baselines
-  // Requests in a different order find different states.
-  const recordings = (isInOrder ? [first] : runs).map(recordingOf)
+  const bind = (contract: Contract) =>
+    bindBehaviours(contract, { behaviours: OPERATIONS, simulator: server.simulator ?? true })
   const found = await findReached({
-    ...{ server, choices, recordings },
-    onProgress: (done, all) => onProgress?.(`looking at alternative ${done + 1} of ${all}`),
+    // Requests in a different order find different states.
+    ...{ choices, bind, runs: isInOrder ? [first] : runs },
+    onProgress: (done, all) => onProgress?.(`looking at request ${done + 1} of ${all}`),
     whyOver: () => runner.over,
   })
-  const fingerprints = new Map(found.reached.map((reach) => [reach.alternative, fingerprintOf(reach, recordings[0])]))
   const reports = new Map<Alternative, AlternativeReport>()
   for (const { alternative, reason } of found.undecided) {
     reports.set(alternative, { ...describe(alternative, 'inconclusive'), reason })
   }
-  const reached = found.reached.map(({ alternative }) => alternative)
-  const tried = (exhaustive ? choices.alternatives.filter((each) => !reports.has(each)) : reached).filter((each) => {
-    const known = options.since && findKnown(options.since, each, fingerprints.get(each))
-    if (known !== undefined) reports.set(each, known)
-    return known === undefined
-  })
-  const study: Study = { runner, options, baselines, limit: limitOf(baselines, options) }
-  const parallelism = await findJobs(study, tried.length)
-  const judged = await judgeAll(tried, parallelism.jobs, study)
+  const study: Study = { runner, options, baselines, bind, limit: limitOf(baselines, options) }
+  const judged = await judgeAll(found.reached, study)
   const spoilt = await runControl(judged, study)
   for (const [alternative, report] of judged) {
     const isUnsure = spoilt !== undefined && report.verdict === 'depends'
@@ -87,7 +72,9 @@ export async function vary(options: VaryOptions): Promise<VaryResult> {
   }
   const alternatives = choices.alternatives.map((alternative) => {
     const report = reports.get(alternative) ?? describe(alternative, 'not reached')
-    return complete(report, fingerprints.get(alternative), options.accepts(alternative))
+    return report.verdict === 'depends' && options.accepts(alternative)
+      ? { ...report, accepted: true as const }
+      : report
   })
   return {
     dependencies: {
@@ -102,7 +89,6 @@ export async function vary(options: VaryOptions): Promise<VaryResult> {
       alternatives,
     },
     notes: notesOn(baselines, found, options.repeats),
-    trials: tried.length > 1 ? wordParallelism(parallelism) : undefined,
     windows: windowsMet(first),
     cutBy: spoilt ?? alternatives.find(({ reason }) => reason !== undefined && reason === runner.over)?.reason,
   }
@@ -112,6 +98,7 @@ interface Study {
   runner: TrialRunner
   options: VaryOptions
   baselines: Baselines
+  bind(contract: Contract): TrialResult['contract']
   /** The time limit of a trial, in milliseconds. */
   limit: number
 }
@@ -121,60 +108,29 @@ function limitOf({ runs }: Baselines, { timeout }: VaryOptions): number {
   return timeout ?? Math.max(PATIENCE.least, 1000 * PATIENCE.factor * longest)
 }
 
-/** Finds out how many of these trials can run at the same time. */
-async function findJobs({ runner, options, baselines, limit }: Study, trials: number): Promise<Parallelism> {
-  const { jobs, server, choices, onProgress } = options
-  const usual = withEffects(baselines.first)
-  const oneByOne = (why: string) => ({ jobs: 1, why: `because ${why}` })
-  if (jobs !== undefined) return { jobs, why: 'as --jobs says' }
-  if ((server.port ?? 0) !== 0) return oneByOne('all have the port of --port')
-  if (trials < 2) return oneByOne('there is only one')
-  if (baselines.runs.some((run) => describeDeviation(usual, withEffects(run)) !== undefined)) {
-    return oneByOne('two runs one after the other have different effects already')
-  }
-  onProgress?.('running the command several times at the same time as it is')
-  let count = baselines.runs.length
-  return findParallelism(
-    async () => {
-      const result = await runner.run(`baseline ${++count}`, choices.contract, limit)
-      return describeDeviation(usual, 'untried' in result ? undefined : withEffects(result))
-    },
-    Math.min(availableParallelism(), trials),
-  )
-}
-
-function withEffects({ end, accounts, exchanges }: TrialResult) {
-  return { end, effects: effectsOf(accounts.values(), exchanges) }
-}
-
 type JudgedAlternatives = ReadonlyMap<Alternative, AlternativeReport>
 
-async function judgeAll(tried: readonly Alternative[], jobs: number, study: Study): Promise<JudgedAlternatives> {
-  const { runner, options, baselines, limit } = study
-  const { choices, server, repeats, bail, redact, onProgress } = options
+async function judgeAll(tried: readonly Alternative[], study: Study): Promise<JudgedAlternatives> {
+  const { runner, options, baselines, bind, limit } = study
+  const { choices, repeats, redact, jobs, onProgress } = options
   const { first, runs, isInOrder } = baselines
-  const usual = usualExchanges(runs.map(({ exchanges }) => exchanges))
-  const comparison = { server, own: choices.contract, usual, redact }
+  const comparison = { usual: usualResponses(runs), own: bind(choices.contract), redact }
   const judge = new DependencyJudge({
     ...{ runner, choices, redact, repeats, limit },
     isCertain: isInOrder,
     failsAnyway: runs.some(({ end }) => !hasPassed(end)),
     isAsUsual: (result) => compareRuns(first, result) === undefined,
-    findDifference: (result) => findFirstDifference(comparison, recordingOf(result)),
+    findDifference: (result) => findFirstDifference(result, comparison),
   })
   let decided = 0
-  let isOver = false
   // Limits the work in progress, so that an alternative is decided before another one begins.
   const room = new Semaphore(jobs)
-  async function judgeOne(alternative: Alternative): Promise<AlternativeReport> {
-    if (isOver) return { ...describe(alternative, 'inconclusive'), reason: BAILED }
+  async function judgeOne(alternative: Alternative): Promise<readonly [Alternative, AlternativeReport]> {
     const report = await judge.judge(alternative)
     onProgress?.(`decided ${++decided} of ${tried.length}: ${nameOf(alternative)} ${report.verdict}`)
-    if (bail && report.verdict === 'depends' && !options.accepts(alternative)) isOver = true
-    return report
+    return [alternative, report]
   }
-  const judged = tried.map(async (each) => [each, await room.run(() => judgeOne(each))] as const)
-  return new Map(await Promise.all(judged))
+  return new Map(await Promise.all(tried.map((each) => room.run(() => judgeOne(each)))))
 }
 
 /**
@@ -186,19 +142,15 @@ async function runControl(judged: JudgedAlternatives, { runner, options, limit }
   options.onProgress?.('running the command once more as it is')
   const control = await runner.run('baseline again', options.choices.contract, limit)
   if ('untried' in control || hasPassed(control.end)) return undefined
-  return `The command fails, but by now also without an alternative. ${describeFailure(control.end, options.redact)}`
+  const how = describeFailure(control.end, options.redact)
+  return `The command fails, but by now also without an alternative: ${how}`
 }
 
-const BAILED = 'It was not tried, because of --bail.'
 const CUT = 'The command sends more requests than are recorded, so every alternative counts as reached.'
 const OTHER_ORDER =
   'The command sends its requests to an account in another order each time. An alternative that none of the two recorded orders reaches is not tried.'
 
-function notesOn(
-  { difference, isInOrder, runs }: Baselines,
-  { unanswerable }: Counterfactual,
-  repeats: number,
-): string[] {
+function notesOn({ difference, isInOrder, runs }: Baselines, { unanswerable }: Reached, repeats: number): string[] {
   const unsteady = isInOrder
     ? []
     : [`${difference ?? OTHER_ORDER} Each alternative is judged by ${repeats} runs (--repeats).`]
@@ -220,14 +172,4 @@ function windowsMet({ exchanges, contract }: Pick<TrialResult, 'exchanges' | 'co
     allowance?.allowed === false ? (operationOf(contract, operation)?.quota?.window ?? []) : [],
   )
   return [...new Set(met)]
-}
-
-/** Completes a report, which may come from an earlier run, with the facts that do not come from trials. */
-function complete(report: AlternativeReport, fingerprint: string | undefined, isAccepted: boolean): AlternativeReport {
-  const { accepted: _, fingerprint: __, ...rest } = report
-  return {
-    ...rest,
-    ...(report.verdict === 'depends' && isAccepted && { accepted: true }),
-    ...(fingerprint !== undefined && { fingerprint }),
-  }
 }

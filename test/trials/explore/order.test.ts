@@ -1,91 +1,63 @@
 import { describe, expect, it } from 'vitest'
-import { canonical, faultsAt, kindOf, type PlannedFault } from '../../../src/trials/explore/faults.ts'
-import { type Phase, pairsAfter, planSingles } from '../../../src/trials/explore/order.ts'
-import { writePlan } from '../../../src/trials/explore/plan.ts'
-import { namePoint, pointsOf } from '../../../src/trials/explore/points.ts'
+import { canonical, faultsAt, kindOf } from '../../../src/trials/explore/faults.ts'
+import { type Phase, planFaults } from '../../../src/trials/explore/order.ts'
+import { pointsOf } from '../../../src/trials/explore/points.ts'
 import { CONTRACT as contract, observeRun, type Send } from '../../support/observed-run.ts'
 
-/** Adds a domain, as often as it takes, and creates a group. */
-async function persist(send: Send): Promise<void> {
-  for (let tries = 0; tries < 4; tries++) {
-    const answer = await send('POST', '/domains', { domains: ['a.example'] })
-    if (answer !== undefined) break
-  }
-  await send('POST', '/domaingroups', { name: 'A' })
+async function phasesOf(act: (send: Send) => Promise<unknown>): Promise<Phase[]> {
+  const { requests } = await observeRun(act)
+  return planFaults(pointsOf(requests).flatMap((point) => faultsAt(point, contract)))
 }
 
-const baseline = await observeRun(persist)
-const points = pointsOf(baseline.requests)
-const singles = points.flatMap((point) => faultsAt(point, contract))
-const always = () => true
+/** The faults of some phases, each once, without the requests that they meet. */
+const effectsIn = (phases: readonly Phase[]) => [
+  ...new Set(phases.flatMap(({ faults }) => faults.map(({ effect }) => canonical(effect)))),
+]
 
-async function survive(isWanted: (fault: PlannedFault) => boolean) {
-  const chosen = singles.filter(isWanted)
-  return Promise.all(
-    chosen.map(async (fault) => ({
-      faults: [fault],
-      observation: await observeRun(persist, { plan: writePlan([fault]) }),
-    })),
-  )
-}
-
-/** The faults of a phase, each once, without the requests that they meet. */
-const effectsIn = ({ faults }: Phase) => [...new Set(faults.map(({ effect }) => canonical(effect)))]
-
-describe('Single faults', () => {
-  it('come with lost responses of writes first, then refusals by the account, a slow response, 429, and the rest', () => {
-    const [lost, refused, slow, limited, rest] = planSingles(singles)
-    expect([lost, refused, slow, limited, rest].map((phase) => [phase?.tier, phase?.isNeeded])).toEqual([
-      [1, true],
-      [2, true],
-      [4, false],
-      [3, false],
-      [4, false],
-    ])
-    expect(lost && effectsIn(lost)).toEqual(['{"connection":"reset","phase":"after"}'])
-    expect(refused && effectsIn(refused)).toEqual([
+describe('Faults come in the order', () => {
+  it('of lost responses, refusals by the account and changes of another client, each other fault once, and the rest', async () => {
+    const phases = await phasesOf(async (send) => {
+      await send('POST', '/domains', { domains: ['a.example'] })
+      await send('POST', '/domaingroups', { name: 'A' })
+    })
+    const needed = phases.filter(({ isNeeded }) => isNeeded)
+    expect(needed.map(({ tier }) => tier)).toEqual([1, 2, 2])
+    expect(effectsIn(needed)).toEqual([
+      '{"connection":"reset","phase":"after"}',
       '{"respond":{"error":"invalid_domain"}}',
       '{"respond":{"error":"duplicate_name"}}',
+      '{"event":"name-taken"}',
     ])
-    expect(slow && effectsIn(slow)).toEqual(['{"connection":"hang","phase":"after"}'])
-    expect(limited && effectsIn(limited)).toEqual(['{"event":"quota-used-up"}'])
-    expect(rest && effectsIn(rest)).toContain('{"respond":{"error":"unauthorized","status":403}}')
+    const once = phases.filter(({ isNeeded, isUsual }) => isUsual && !isNeeded)
+    const tried = once.flatMap(({ faults }) => faults.map(({ effect }) => canonical(effect)))
+    expect(new Set(tried).size).toBe(tried.length)
+    const expected = [
+      ...['{"event":"quota-used-up"}', '{"connection":"reset"}', '{"corrupt":"malformed-json"}'],
+      ...['{"respond":{"error":"internal_error"}}', '{"respond":{"error":"unauthorized"}}'],
+      ...['{"respond":{"error":"unauthorized","status":403}}', '{"connection":"hang","phase":"after"}'],
+    ]
+    expect(tried).toEqual(expect.arrayContaining(expected))
+    // The slow one is the last.
+    expect(tried.at(-1)).toBe('{"connection":"hang","phase":"after"}')
+    expect(phases.indexOf(once[0] as Phase)).toBe(needed.length)
   })
 
-  it('meet one request of each kind, in all tiers, before any repetition', async () => {
-    const { requests } = await observeRun(async (send) => {
+  it('of one request of each kind before any repetition', async () => {
+    const phases = await phasesOf(async (send) => {
       for (let added = 0; added < 3; added++) {
         await send('POST', '/domains', { domains: ['a.example'] })
         await send('DELETE', '/domains', { domains: ['a.example'] })
       }
     })
-    const phases = planSingles(pointsOf(requests).flatMap((point) => faultsAt(point, contract)))
-    const firsts = phases.slice(0, 6)
-    expect(firsts.map(({ tier }) => tier)).toEqual([1, 2, 4, 3, 4, 4])
-    const kinds = firsts.flatMap(({ faults }) => faults.map(kindOf))
-    expect(new Set(kinds).size).toBe(kinds.length)
-    const repetitions = phases.slice(6)
-    expect(repetitions.map(({ tier, isNeeded }) => [tier, isNeeded])).toEqual(
-      [1, 2, 3, 4, 4].map((tier) => [tier, false]),
-    )
-    for (const { faults } of repetitions) for (const fault of faults) expect(kinds).toContain(kindOf(fault))
-  })
-})
-
-describe('Pairs', () => {
-  it('are of a fault that was survived, and one at a request that it brought about', async () => {
-    const survived = await survive(({ effect }) => canonical(effect) === '{"connection":"reset"}')
-    const pairs = pairsAfter(survived, contract, { observation: baseline }, always)
-    expect(pairs.length).toBeGreaterThan(0)
-    for (const faults of pairs) {
-      expect(faults[0].point.operation.id).toBe('addDomains')
-      expect(namePoint(faults[1].point)).toBe('the 2nd addDomains (a.example)')
-      expect(faults[1].survivable).toBe(true)
-    }
+    const kinds = phases.flatMap(({ faults }) => faults.map(kindOf))
+    const firsts = new Set(kinds).size
+    expect(new Set(kinds.slice(0, firsts)).size).toBe(firsts)
+    expect(kinds.length).toBeGreaterThan(firsts)
   })
 
-  it('have no second fault that nobody expects to be survived', async () => {
-    const survived = await survive(({ effect }) => canonical(effect) === '{"connection":"reset"}')
-    expect(pairsAfter(survived, contract, { observation: baseline }, () => false)).toEqual([])
+  it('that rests on all faults, if a command only reads', async () => {
+    const phases = await phasesOf((send) => send('GET', '/domaingroups'))
+    expect(phases.every(({ isNeeded }) => isNeeded)).toBe(true)
+    expect(effectsIn(phases)).toContain('{"event":"group-added"}')
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { FaultRule } from '../../../src/domain/faults.ts'
-import { faultsAt } from '../../../src/trials/explore/faults.ts'
-import { describePlan, exceedsPlan, idleRules, writePlan } from '../../../src/trials/explore/plan.ts'
+import { canonical, faultsAt } from '../../../src/trials/explore/faults.ts'
+import { describePlan, exceedsPlan, idleRules, ruleOf } from '../../../src/trials/explore/plan.ts'
 import { namePoint, pointsOf } from '../../../src/trials/explore/points.ts'
 import { CONTRACT as contract, observeRun, SECOND, type Send } from '../../support/observed-run.ts'
 
@@ -38,7 +38,6 @@ describe('The points of a run', () => {
     expect([first, other, second].map((point) => point?.occurrence)).toEqual([0, 0, 1])
     expect(first?.key).toBe('key_TestKey1')
     expect(other?.key).not.toBe(first?.key)
-    expect(second?.predecessor).toBe(first)
   })
 
   it('are no requests that meet no fault', async () => {
@@ -77,14 +76,16 @@ describe('The faults at a point', () => {
     expect(lost).toEqual([false, true, false, true, true])
   })
 
-  it('have instants for all requests but the first', () => {
-    const instants = points.map((point) => faultsAt(point, contract).flatMap(({ effect }) => effect.event ?? []))
-    expect(instants).toEqual([
-      ['quota-used-up'],
-      ['quota-used-up', 'window-end'],
-      ['quota-used-up', 'window-end', 'refresh'],
-      ['quota-used-up', 'window-end'],
-      ['quota-used-up', 'window-end'],
+  it('are changes of another client that the service accepts just before', () => {
+    const foreign = points.map((point) =>
+      faultsAt(point, contract).flatMap(({ foreign: client }) => client?.words ?? []),
+    )
+    expect(foreign).toEqual([
+      [],
+      ['added a.example, b.example'],
+      [],
+      ['deleted a.example', 'created a group with the name A'],
+      ['added c.example'],
     ])
   })
 })
@@ -105,8 +106,9 @@ describe('The rules of a plan', () => {
       await send('POST', `${SECOND}/domains`, { domains: ['b.example'] })
     }
     const [, point] = pointsOf((await observeRun(both)).requests)
-    const fault = point && faultsAt(point, contract).find(({ effect }) => effect.connection === 'reset')
-    const plan = fault === undefined ? [] : writePlan([fault])
+    const fault =
+      point && faultsAt(point, contract).find(({ effect }) => canonical(effect) === '{"connection":"reset"}')
+    const plan = fault === undefined ? [] : [ruleOf(fault)]
     expect(plan).toMatchObject([{ match: { operation: 'addDomains', key: point?.key }, times: 1 }])
     expect((await observeRun(both, { plan })).effects.changes).toEqual(['added the domain a.example'])
   })

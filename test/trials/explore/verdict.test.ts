@@ -44,6 +44,20 @@ describe('The verdict', () => {
     expect(judge(await observeRun(nothing, { exitCode }), await baselineOf(add, { isStable: false }))).toBe(verdict)
   })
 
+  it.each<[verdict: string, isSerial: boolean, exitCode: number]>([
+    ['tolerated', true, 0],
+    ['wrong success', false, 0],
+    // Another client has interfered, so the command may refuse to go on.
+    ['gave up', true, 1],
+  ])(
+    'is `%s` beside another client, if the account is as after a serial order (%s) and it ends with %i',
+    async (...row) => {
+      const [verdict, isSerial, exitCode] = row
+      const comparison = { isSerial, expected: { accounts: [], changes: [] } }
+      expect(judge(await observeRun(add, { exitCode }), await baselineOf(add), { comparison })).toBe(verdict)
+    },
+  )
+
   it('is no storm where the baseline is one', async () => {
     const tries = await observeRun(async (send) => {
       for (let tries = 0; tries < 9; tries++) await send('GET', '/domaingroups?id=none')
@@ -230,7 +244,7 @@ describe('A wait for a fixed time', () => {
   ])(
     'is one more try %i s after the reset, where windows are longer (%j): `%s`',
     async (afterReset, isLong, verdict) => {
-      expect(judge(await tryAgain(afterReset), await baselineOf(add), isLong)).toBe(verdict)
+      expect(judge(await tryAgain(afterReset), await baselineOf(add), { isLong })).toBe(verdict)
     },
   )
 
@@ -245,8 +259,8 @@ describe('A wait for a fixed time', () => {
         return { ...each, started, ended: started + 10 }
       })
     const baseline = await baselineOf(add)
-    expect(judge({ ...run, requests: waits(2_000) }, baseline, true)).toBe('gave up')
-    expect(judge({ ...run, requests: waits(1_000) }, baseline, true)).toBe('storm')
+    expect(judge({ ...run, requests: waits(2_000) }, baseline, { isLong: true })).toBe('gave up')
+    expect(judge({ ...run, requests: waits(1_000) }, baseline, { isLong: true })).toBe('storm')
   })
 })
 

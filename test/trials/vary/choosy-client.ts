@@ -2,8 +2,7 @@ import { connect } from 'node:net'
 import type { ServiceContract } from '../../../src/behaviour/operation.ts'
 import type { Contract } from '../../../src/contract/contract.ts'
 import type { Store } from '../../../src/store/store.ts'
-import type { CommandRun } from '../../../src/trials/command.ts'
-import type { CommandEnd } from '../../../src/trials/running-command.ts'
+import type { CommandEnd, CommandRun } from '../../../src/trials/command.ts'
 import { sendRequest } from '../../support/request.ts'
 import { API_KEY, type TestService } from '../../support/service.ts'
 
@@ -13,7 +12,7 @@ export type Client = (service: TestService, trial: string) => Promise<unknown>
 /** Runs a client in place of the process of a command. */
 export function carryOut(client: Client): (run: Pick<CommandRun, 'environment'>) => Promise<CommandEnd> {
   return async ({ environment }) => {
-    const usual = { signal: undefined, timedOut: false, interruptedBy: undefined, leftBehind: [], seconds: 0 }
+    const usual = { signal: undefined, timedOut: false, interruptedBy: undefined, hasLeftBehind: false, seconds: 0 }
     const service = serviceAt(environment)
     try {
       await client(service, environment['UNDERSTUDY_TRIAL'] ?? '')

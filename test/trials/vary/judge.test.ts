@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Alternative } from '../../../src/contract/choices.ts'
-import type { CommandEnd } from '../../../src/trials/running-command.ts'
+import type { CommandEnd } from '../../../src/trials/command.ts'
 import type { TrialResult } from '../../../src/trials/trial.ts'
 import type { FirstDifference } from '../../../src/trials/vary/dependencies.ts'
 import { DependencyJudge, type DependencyJudgeOptions } from '../../../src/trials/vary/judge.ts'
@@ -23,7 +23,7 @@ const DIFFERENCE: FirstDifference = {
 
 function resultOf(outcome: Outcome): TrialResult | Untried {
   if (outcome === 'is over') return { untried: 'Over.' }
-  const usual = { signal: undefined, timedOut: false, interruptedBy: undefined, leftBehind: [] }
+  const usual = { signal: undefined, timedOut: false, interruptedBy: undefined, hasLeftBehind: false }
   const late = { exitCode: undefined, signal: 'SIGTERM', timedOut: true } as const
   const exitCode = outcome.startsWith('fails') ? 1 : 0
   const end: CommandEnd = { ...usual, exitCode, seconds: 0.5, output: outcome, ...(outcome === 'is late' && late) }
@@ -49,7 +49,7 @@ async function judge(outcomes: readonly Outcome[], options: Partial<DependencyJu
     failsAnyway: false,
     limit: LIMIT,
     isAsUsual: ({ end }) => end.output !== 'asks otherwise',
-    findDifference: async ({ end: { output } }) =>
+    findDifference: ({ end: { output } }) =>
       ['sees nothing', 'fails blindly', 'asks otherwise'].includes(output) ? undefined : DIFFERENCE,
     ...options,
   }).judge(ALTERNATIVE)

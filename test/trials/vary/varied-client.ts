@@ -28,8 +28,6 @@ export function varyCommand(command: readonly string[], options: Partial<VaryOpt
     choices: choices,
     jobs: 2,
     repeats: 3,
-    bail: false,
-    exhaustive: false,
     redact: (text) => text,
     accepts: () => false,
     ...options,

@@ -20,7 +20,7 @@ function reportOn(
   return describeVary({
     result: {
       dependencies: { command: ['npm', 'test'], baseline, runs: 12, alternatives },
-      ...{ notes: [], trials: undefined, windows: [], cutBy: undefined },
+      ...{ notes: [], windows: [], cutBy: undefined },
       ...more,
     },
     writeCommandLine: (words) => words.join(' '),

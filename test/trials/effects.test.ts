@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { describeDifference, haveSameEffects } from '../../../src/trials/explore/effects.ts'
-import { ACCOUNT } from '../../support/account.ts'
-import { observeRun, type Send } from '../../support/observed-run.ts'
+import { describeDifference, haveSameEffects } from '../../src/trials/effects.ts'
+import { ACCOUNT } from '../support/account.ts'
+import { observeRun, type Send } from '../support/observed-run.ts'
 
 const add = (send: Send, ...domains: string[]) => send('POST', '/domains', { domains })
 const create = (send: Send, name: string, domains: string[] = []) => send('POST', '/domaingroups', { name, domains })

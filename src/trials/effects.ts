@@ -1,7 +1,6 @@
-import type { AccountState, DomainGroup } from '../../domain/account.ts'
-import { compareAccounts, type StateChanges } from '../../explain/changes.ts'
-import { type Entry, PAST } from '../../journal/entry.ts'
-import { surplusIn } from '../surplus.ts'
+import type { AccountState, DomainGroup } from '../domain/account.ts'
+import { compareAccounts, type StateChanges } from '../explain/changes.ts'
+import { type Entry, PAST } from '../journal/entry.ts'
 
 /** The effects of a run of the command. Ids, order and times are left out. */
 export interface Effects {
@@ -35,7 +34,7 @@ function contentsOf({ plan, domains, groups, keys }: AccountState): string[] {
 }
 
 /** The changes by one request. */
-export function changesBy({ [PAST]: past }: Entry): string[] {
+function changesBy({ [PAST]: past }: Entry): string[] {
   if (past?.after === undefined) return []
   const { domains, groups } = compareAccounts(past.account, past.after)
   return [...domains.flatMap(domainChange), ...groups.flatMap(([, old, now]) => groupChanges(old, now))]
@@ -83,6 +82,13 @@ function compare(expected: readonly string[], received: readonly string[], missi
   return [...lacks.map((each) => `${missing}: ${each}`), ...extras.map((each) => `${surplus}: ${each}`)]
 }
 
-function without(list: readonly string[], others: readonly string[]): string[] {
-  return surplusIn(list, others, (text) => text)
+/** The texts that the other list does not have, or has less often. */
+export function without(list: readonly string[], others: readonly string[]): string[] {
+  const left = new Map<string, number>()
+  for (const other of others) left.set(other, (left.get(other) ?? 0) + 1)
+  return list.filter((text) => {
+    const count = left.get(text) ?? 0
+    left.set(text, count - 1)
+    return count <= 0
+  })
 }

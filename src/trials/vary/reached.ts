@@ -1,0 +1,235 @@
+import { recreateAccount } from '../../accounts/creation.ts'
+import { answersUnder, answerUnder, type OtherChoice, type ServiceAnswer } from '../../behaviour/counterfactual.ts'
+import type { ServiceContract } from '../../behaviour/operation.ts'
+import { operationOf } from '../../contract/api.ts'
+import { type Alternative, type Choices, nameOf, settingOf, tryToCompile } from '../../contract/choices.ts'
+import type { Contract } from '../../contract/contract.ts'
+import { ContractError } from '../../contract/contract-error.ts'
+import { Replier } from '../../contract/reply.ts'
+import type { AccountState } from '../../domain/account.ts'
+import type { Problems } from '../../domain/errors.ts'
+import { compareAccounts } from '../../explain/changes.ts'
+import { askedAgain } from '../../explain/decisive-settings.ts'
+import { type Content, textOf } from '../../ground/content.ts'
+import { type Entry, PAST, textOf as recordedText } from '../../journal/entry.ts'
+import type { TrialResult } from '../trial.ts'
+
+/** The alternatives that a run could have noticed. */
+export interface Reached {
+  reached: readonly Alternative[]
+  /** Alternatives that cannot be tried, or for which there was no time, with the reason. */
+  undecided: readonly { alternative: Alternative; reason: string }[]
+  /** How many requests could not be answered again as recorded. Any alternative might have changed them. */
+  unanswerable: number
+}
+
+interface ReachOptions {
+  choices: Choices
+  /** Makes a contract one that answers. */
+  bind(contract: Contract): ServiceContract
+  runs: readonly Pick<TrialResult, 'exchanges' | 'lost' | 'accounts'>[]
+  /** Called with the number of requests that are looked at. */
+  onProgress?(done: number, all: number): void
+  /** The reason why no further request is looked at; `undefined` as long as there is none. */
+  whyOver?(): string | undefined
+}
+
+interface Candidate extends OtherChoice {
+  alternative: Alternative
+  /** What the accounts of the run begin with under it, by id, if that is something else than under our contract. */
+  beginnings?: Beginnings
+}
+
+type Beginnings = ReadonlyMap<string, { usual: AccountState; other: AccountState }>
+
+/**
+ * Finds the alternatives that a run has reached. Each request is answered again from its recorded state, under our
+ * contract and under each alternative. If no byte of a body, no status and no change of the account differs, the whole
+ * run would have been the same. What is counted, and what only header fields show, is no part of such an answer: `BEYOND`
+ * says which requests show it.
+ */
+export async function findReached(options: ReachOptions): Promise<Reached> {
+  const { choices, bind, runs, onProgress, whyOver } = options
+  const entries = runs.flatMap(({ exchanges }) => exchanges)
+  const own = bind(choices.contract)
+  const { candidates, undecided } = await findCandidates(options)
+  const reached = new Set(candidates.filter(({ alternative }) => isBeyond(alternative, entries)))
+  for (const candidate of candidates) {
+    const beginnings = await beginningsUnder(candidate.contract, own, runs)
+    if (typeof beginnings === 'string') undecided.push({ alternative: candidate.alternative, reason: beginnings })
+    else if (beginnings.size > 0) candidate.beginnings = beginnings
+  }
+  let open = candidates.filter(
+    (each) => !reached.has(each) && undecided.every((one) => one.alternative !== each.alternative),
+  )
+  let unanswerable = 0
+  const anyAccount = [...(runs[0]?.accounts.values() ?? [])][0]
+  for (const [index, entry] of entries.entries()) {
+    const state = entry[PAST]?.account ?? anyAccount
+    const over = whyOver?.()
+    if (over !== undefined) {
+      undecided.push(...open.map(({ alternative }) => ({ alternative, reason: over })))
+      return { reached: inOrder(reached, choices), undecided, unanswerable }
+    }
+    onProgress?.(index, entries.length)
+    if (isUntouched(entry)) continue
+    const found = state === undefined ? undefined : differing(entry, state, own, open)
+    if (found === undefined) unanswerable++
+    for (const each of found ?? []) reached.add(each)
+    open = open.filter((each) => !reached.has(each))
+  }
+  // Without a complete recording, every alternative may have changed the run.
+  const isUncertain = unanswerable > 0 || runs.some(({ lost }) => lost > 0)
+  return { reached: inOrder(isUncertain ? [...reached, ...open] : reached, choices), undecided, unanswerable }
+}
+
+function inOrder(found: Iterable<Candidate>, { alternatives }: Choices): Alternative[] {
+  const reached = new Set([...found].map(({ alternative }) => alternative))
+  return alternatives.filter((each) => reached.has(each))
+}
+
+/** The alternatives with their contracts, and those that do not fit the overlays of the user. */
+async function findCandidates({ choices, bind }: ReachOptions) {
+  const candidates: Candidate[] = []
+  const undecided: { alternative: Alternative; reason: string }[] = []
+  for (const alternative of choices.alternatives) {
+    const compiled = await tryToCompile(choices, [alternative])
+    if (compiled instanceof ContractError) {
+      const reason = `${nameOf(alternative)} does not fit the overlays that are given: ${compiled.message}`
+      undecided.push({ alternative, reason })
+      continue
+    }
+    // A setting that is compiled into the contract makes another document.
+    const setting = compiled.document === choices.contract.document ? settingOf(alternative) : undefined
+    candidates.push({ alternative, contract: bind(compiled), setting })
+  }
+  return { candidates, undecided }
+}
+
+type Shows = (entry: Entry) => boolean
+
+const isCharged: Shows = ({ allowance }) => allowance !== undefined
+const isLimited: Shows = ({ code }) => code === 'rate_limited'
+const isRefused: Shows = ({ code }) => code !== undefined
+
+/** By the place of an assumption: the requests that show a choice about what is counted, or about a header field. */
+const BEYOND: Readonly<Record<string, Shows>> = {
+  '/x-settings/quota-window': isCharged,
+  '/x-settings/rate-limit-reset': isCharged,
+  '/x-settings/quota-scope': ({ keyEvidence }) => keyEvidence.ordinal > 1,
+  '/x-settings/charged-requests': (entry) => isCharged(entry) && isRefused(entry),
+  '/x-settings/quota-headers': (entry) => isRefused(entry) || !isCharged(entry),
+  '/x-settings/grace': ({ keyEvidence }) => keyEvidence.inGrace,
+  '/x-settings/grace-period': ({ keyEvidence }) => keyEvidence.inGrace,
+  '/x-errors/rate_limited': isLimited,
+  '/components/responses/RateLimited': isLimited,
+}
+
+function isBeyond({ assumption: { place } }: Alternative, entries: readonly Entry[]): boolean {
+  if (/^\/components\/headers\/|\/x-quota\b/.test(place)) return true
+  return Object.hasOwn(BEYOND, place) && entries.some(BEYOND[place] ?? isCharged)
+}
+
+/** Whether no alternative but those in `BEYOND` touches the answer: it is one of the quota, or allows a page to ask. */
+function isUntouched(entry: Entry): boolean {
+  return isLimited(entry) || (entry.method === 'OPTIONS' && entry.status === 204)
+}
+
+/**
+ * What the accounts of the runs begin with where that differs under a contract, such as the ids of groups; or why a
+ * fixture does not fit it.
+ */
+async function beginningsUnder(
+  contract: Contract,
+  own: Contract,
+  runs: ReachOptions['runs'],
+): Promise<Beginnings | string> {
+  const accounts = new Map(runs.flatMap((run) => [...run.accounts]))
+  for (const { [PAST]: past } of runs.flatMap(({ exchanges }) => exchanges.toReversed())) {
+    if (past !== undefined) accounts.set(past.account.id, past.account)
+  }
+  const found = new Map<string, { usual: AccountState; other: AccountState }>()
+  /** The fixtures that give the same account. */
+  const same = new Set<unknown>()
+  try {
+    for (const [id, account] of accounts) {
+      if (same.has(account.origin.fixture)) continue
+      const usual = await recreateAccount(account, { real: account.createdAt }, own)
+      const other = await recreateAccount(account, { real: account.createdAt }, contract)
+      if (contentsOf(usual) === contentsOf(other)) same.add(account.origin.fixture)
+      else found.set(id, { usual: contentsOf(usual) === contentsOf(account) ? account : usual, other })
+    }
+  } catch (error) {
+    if ((error as Error).name !== 'FixtureError') throw error
+    return (error as Error).message
+  }
+  return found
+}
+
+function contentsOf({ plan, domains, groups }: AccountState): string {
+  return JSON.stringify([plan, [...domains.values()], [...groups.values()]])
+}
+
+/** The choices under which the answer to a request differs; `undefined` if ours is not the recorded one. */
+function differing(
+  entry: Entry,
+  state: AccountState,
+  own: ServiceContract,
+  open: readonly Candidate[],
+): Candidate[] | undefined {
+  const asked = askedAgain(entry, state)
+  const alike = open.filter(({ beginnings }) => beginnings?.has(state.id) !== true)
+  const found: Candidate[] = []
+  let usual = ''
+  for (const { other, answer } of answersUnder(asked, own, alike)) {
+    const written = writeAnswer(entry, state, answer, other?.contract ?? own)
+    if (other !== undefined) {
+      if (written !== usual) found.push(other)
+      continue
+    }
+    if (!isRecorded(entry, answer, own)) return undefined
+    usual = written
+  }
+  for (const each of open) {
+    const beginning = each.beginnings?.get(state.id)
+    if (beginning === undefined) continue
+    const { domains, groups, groupNames, plan } = beginning.other
+    const isAsCreated = state.domains === beginning.usual.domains && state.groups === beginning.usual.groups
+    const other = { ...state, domains, groups, groupNames, plan }
+    const answer = isAsCreated && answerUnder({ ...asked, state: other }, each.contract)
+    // Of an account that has changed, it is not known what it would have become.
+    if (!answer || writeAnswer(entry, other, answer, each.contract) !== usual) found.push(each)
+  }
+  return found
+}
+
+/** The answer as it is sent, and what it changes. */
+function writeAnswer(entry: Entry, before: AccountState, answer: ServiceAnswer, contract: ServiceContract): string {
+  const { headers, body } = replyTo(entry, answer, contract)
+  const { domains, groups } = compareAccounts(before, answer.state)
+  // Another contract may keep an equal account in other objects.
+  const changes = [...domains, ...groups].filter(([, one, other]) => JSON.stringify(one) !== JSON.stringify(other))
+  return JSON.stringify([answer.status, headers, textOf(body), changes])
+}
+
+/** Our answer to a request that came without its quota, as far as it is a decision. */
+export function replyTo(
+  { operation: id }: Pick<Entry, 'operation'>,
+  { code, problems, data }: ServiceAnswer,
+  contract: ServiceContract,
+): { headers: Readonly<Record<string, string>>; body: Content } {
+  const operation = operationOf(contract, id)
+  const replier = new Replier(contract, 'off')
+  if (code !== undefined) return replier.refuse(operation, problems as Problems<string>)
+  if (operation !== undefined) return replier.succeed(operation, data)
+  // Only another choice accepts a request that had no operation, so the status tells the difference.
+  return { headers: {}, body: { held: JSON.stringify(data), size: 0 } }
+}
+
+/** Whether the service answered so, before a fault changed the answer. */
+function isRecorded(entry: Entry, answer: ServiceAnswer, contract: ServiceContract): boolean {
+  const { decided = entry, responseBody, method } = entry
+  if (decided.status !== answer.status || decided.code !== answer.code) return false
+  if (entry.decided !== undefined || method === 'HEAD' || responseBody === undefined || responseBody.isCut) return true
+  return entry.injected || recordedText(responseBody) === textOf(replyTo(entry, answer, contract).body)
+}

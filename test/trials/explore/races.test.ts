@@ -1,0 +1,160 @@
+import { describe, expect, it } from 'vitest'
+import { loadContract } from '../../../src/contract/contract.ts'
+import type { ServerOptions } from '../../../src/server/options.ts'
+import type { CommandEnd, CommandRun } from '../../../src/trials/command.ts'
+import { faultsAt } from '../../../src/trials/explore/faults.ts'
+import { ruleOf } from '../../../src/trials/explore/plan.ts'
+import { pointsOf } from '../../../src/trials/explore/points.ts'
+import { ExploreSession } from '../../../src/trials/explore/session.ts'
+import { CONTRACT } from '../../support/observed-run.ts'
+import { sendRequest } from '../../support/request.ts'
+
+interface Group {
+  id: string
+  name: string
+  domains: string[]
+}
+
+/** Sends a request, and resolves to `data`. Rejects with the code of an error. */
+type Send = (method: string, path: string, body?: unknown) => Promise<Record<string, never>>
+type Client = (send: Send) => Promise<unknown>
+
+const groupsOf = async (send: Send): Promise<Group[]> => (await send('GET', '/domaingroups'))['groups'] ?? []
+const find = async (send: Send, name = 'Retail') => (await groupsOf(send)).find((each) => each.name === name)
+const create = (send: Send, name: string, domains: string[] = []) => send('POST', '/domaingroups', { name, domains })
+const patch = (send: Send, id: string | undefined, body: object) => send('PATCH', `/domaingroups?id=${id}`, body)
+/** Reads the members, and writes them all with one more. */
+const append =
+  (member: string): Client =>
+  async (send) => {
+    const group = await find(send)
+    await patch(send, group?.id, { domains: [...(group?.domains ?? []), member] })
+  }
+
+const CLIENTS = {
+  append: append('b.example'),
+  async add(send: Send) {
+    await patch(send, (await find(send))?.id, { add_domains: ['b.example'] })
+  },
+  async ensure(send: Send) {
+    if ((await find(send, 'New')) === undefined) await create(send, 'New')
+  },
+  async recreate(send: Send) {
+    const group = await find(send)
+    await send('DELETE', `/domaingroups?id=${group?.id}`)
+    await create(send, 'Retail', group?.domains)
+  },
+  async appendAndReport(send: Send) {
+    await append('b.example')(send)
+    if ((await find(send, 'Report')) === undefined) await create(send, 'Report')
+  },
+  async release(send: Send) {
+    const isUsed = (await groupsOf(send)).some(({ domains }) => domains.includes('d.example'))
+    if (!isUsed) await send('DELETE', '/domains', { domains: ['d.example'] })
+  },
+  async use(send: Send) {
+    const { domains = [] } = (await send('GET', '/domains')) as { domains?: string[] }
+    if (!domains.includes('d.example')) await send('POST', '/domains', { domains: ['d.example'] })
+    await create(send, 'Shop', ['d.example'])
+  },
+  async readEach(send: Send) {
+    for (const { id } of await groupsOf(send)) await send('GET', `/domaingroups?id=${id}`)
+  },
+  // Believes that the last group of a list is the one that it has created.
+  async renameNewest(send: Send) {
+    await create(send, 'Mine')
+    const newest = (await groupsOf(send)).at(-1)
+    await patch(send, newest?.id, { name: `${newest?.name} 2` })
+  },
+  // Holds a lock that the other client does not know.
+  async appendAlone(send: Send) {
+    await create(send, 'Busy')
+    await append('b.example')(send)
+    await send('DELETE', `/domaingroups?id=${(await find(send, 'Busy'))?.id}`)
+  },
+  // Writes what it wants, whatever is there.
+  async declare(send: Send) {
+    await patch(send, (await find(send))?.id, { domains: ['a.example', 'b.example'] })
+  },
+  async sweep(send: Send) {
+    for (const { id, name } of await groupsOf(send)) {
+      if (name !== 'Retail') await send('DELETE', `/domaingroups?id=${id}`)
+    }
+    await create(send, 'Last')
+  },
+  // Asks only for what is certain.
+  async blindDelete(send: Send) {
+    await send('DELETE', '/domains', { domains: ['d.example'] })
+  },
+} satisfies Record<string, Client>
+
+const OPTIONS: ServerOptions = {
+  fixture: {
+    domains: ['a.example', 'b.example', 'c.example', 'd.example'],
+    groups: [{ name: 'Retail', domains: ['a.example'] }],
+  },
+}
+
+/** Runs a client of this process in place of a command. */
+function carryOut(client: Client): (run: CommandRun) => Promise<CommandEnd> {
+  return async ({ environment: { UNDERSTUDY_BASE_URL: base, UNDERSTUDY_API_KEY: key } }) => {
+    const usual = { signal: undefined, timedOut: false, interruptedBy: undefined, seconds: 0, hasLeftBehind: false }
+    const send: Send = async (method, path, body) => {
+      const { body: answer } = await sendRequest(method, `${base}${path}`, body, { authorization: `Bearer ${key}` })
+      if (answer?.error !== undefined) throw new Error(answer.error.code)
+      return answer?.data
+    }
+    try {
+      await client(send)
+      return { ...usual, exitCode: 0, output: '' }
+    } catch (error) {
+      return { ...usual, exitCode: 1, output: `Error: ${(error as Error).message}` }
+    }
+  }
+}
+
+/** What each change of another client does to a client, but for those that it tolerates. */
+async function verdictsOn(client: Client): Promise<string[]> {
+  const contract = await loadContract()
+  const session = new ExploreSession({
+    ...{ command: ['client'], environment: {}, variables: [], options: OPTIONS, carryOut: carryOut(client) },
+    ...{ contract, contractWith: async () => contract, jobs: 1, timeout: undefined, window: undefined },
+    ...{ stop: new AbortController().signal, onSignal: undefined, redact: (text) => text, watch: () => {} },
+  })
+  const baseline = await session.establish()
+  if (typeof baseline === 'string') throw new Error(baseline)
+  const points = pointsOf(baseline.observation.requests)
+  const faults = points.flatMap((point) => faultsAt(point, CONTRACT)).filter(({ foreign }) => foreign !== undefined)
+  const verdicts: string[] = []
+  for (const fault of faults) {
+    const { replayed } = await session.replay([ruleOf(fault)], baseline)
+    const told = `${fault.effect.event} at ${fault.point.operation.id}: ${replayed?.verdict}`
+    if (replayed?.verdict !== 'tolerated') verdicts.push(told)
+  }
+  return verdicts
+}
+
+const LOST = 'member-added at updateDomainGroup: wrong success'
+
+describe('The change of another client shows', () => {
+  it.for<[name: keyof typeof CLIENTS, verdicts: string[]]>([
+    ['append', [LOST, 'group-deleted at updateDomainGroup: gave up']],
+    ['appendAndReport', [LOST, 'name-taken at createDomainGroup: gave up']],
+    ['appendAlone', [LOST]],
+    ['recreate', ['member-added at deleteDomainGroup: wrong success', 'name-taken at createDomainGroup: gave up']],
+    ['release', ['member-added at deleteDomains: wrong success', 'domains-deleted at deleteDomains: gave up']],
+    ['renameNewest', ['group-added at listDomainGroups: wrong success']],
+    ['ensure', ['name-taken at createDomainGroup: gave up']],
+    ['use', ['domains-deleted at createDomainGroup: gave up']],
+    ['readEach', ['group-deleted at listDomainGroups: gave up']],
+  ])('in the client %s: %j', async ([name, verdicts]) => {
+    expect(await verdictsOn(CLIENTS[name])).toEqual(expect.arrayContaining(verdicts))
+  })
+
+  it.for<keyof typeof CLIENTS>(['add', 'declare', 'sweep', 'blindDelete'])(
+    'no lost change in the client %s, whose result is that of a serial order',
+    async (name) => {
+      expect((await verdictsOn(CLIENTS[name])).filter((each) => !each.endsWith('gave up'))).toEqual([])
+    },
+  )
+})
