@@ -43,4 +43,5 @@ export { ViolationError, type ViolationReport, type ViolationWatch, type WatchOp
 export { OptionError } from './server/option-error.ts'
 export type { ServerOptions, TestOptions } from './server/options.ts'
 export { startUnderstudy, type Understudy, type UnderstudyWithKey } from './server/server.ts'
+export { startTestUnderstudy } from './server/test-service.ts'
 export { StoreError } from './store/store-error.ts'

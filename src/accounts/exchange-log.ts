@@ -4,7 +4,7 @@ import { type Observation, observationOf } from '../coverage/observation.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
 import { type Entry, type NewEntry, PAST } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'
-import { type Explain, type Judged, type ObservedViolation, type Reckoning, Verdict } from '../journal/verdict.ts'
+import { type Explain, type Judged, type Reckoning, Verdict } from '../journal/verdict.ts'
 
 /** The records that the requests of an account have left in this process. */
 export interface AccountHistory {
@@ -43,8 +43,6 @@ export interface ExchangeLog<Explanation> {
   /** The counts and the first violations since the start, even if they were cleared. */
   wholeVerdict(): Awaitable<Reckoning<Explanation>>
   clearVerdict(): Awaitable<void>
-  /** Calls `listener` with every violation. The returned function ends this. */
-  subscribeViolations(listener: (violation: ObservedViolation<Explanation>) => void): () => void
   /**
    * The history of the account that a request has just entered. The caller keeps it until the request is answered. If
    * the account is deleted meanwhile, a new account with the same id has another history.
@@ -128,10 +126,6 @@ export class LocalExchangeLog<Explanation> implements ExchangeLog<Explanation> {
 
   clearVerdict(): void {
     this.#verdict.clear()
-  }
-
-  subscribeViolations(listener: (violation: ObservedViolation<Explanation>) => void): () => void {
-    return this.#verdict.subscribe(listener)
   }
 
   historyOf(accountId: string, incarnation: number): AccountHistory {

@@ -33,17 +33,6 @@ export interface VerdictCounts extends ImpolitenessReport {
 /** Creates the kept explanation of a violation. The account may be gone when a user asks for it. */
 export type Explain<Explanation> = (entry: Entry, account: AccountState | undefined) => Promise<Explanation>
 
-/** A violation at the time of its recording. */
-export interface ObservedViolation<Explanation> {
-  entry: Entry
-  /** The account of the request's key, valid or disabled, even if the account was deleted meanwhile. */
-  account: string | undefined
-  /** The hash of the presented key, if it belongs to no account. */
-  presented: string | undefined
-  /** Explains the violation once, however often it is called. The first call must come before the account is gone. */
-  explain(): Promise<Explanation>
-}
-
 /** The number of violations that are kept in full. */
 export const EXAMPLES = 10
 
@@ -101,7 +90,6 @@ export class Verdict<Explanation> implements Reckoning<Explanation> {
   readonly #manners: Manners
   #sinceClearing = new VerdictTally<Explanation>()
   readonly #sinceStart = new VerdictTally<Explanation>()
-  readonly #listeners = new Set<(violation: ObservedViolation<Explanation>) => void>()
 
   /** `refresh` is the time of day of the daily refresh, as `HH:MM`. */
   constructor(explain: Explain<Explanation>, { refresh }: { refresh: string }) {
@@ -132,12 +120,6 @@ export class Verdict<Explanation> implements Reckoning<Explanation> {
     return this.#sinceStart
   }
 
-  /** Calls `listener` with every violation. The returned function ends this. */
-  subscribe(listener: (violation: ObservedViolation<Explanation>) => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
-  }
-
   clear(): void {
     this.#sinceClearing = new VerdictTally()
   }
@@ -151,10 +133,6 @@ export class Verdict<Explanation> implements Reckoning<Explanation> {
     let explanation: Promise<Explanation> | undefined
     const explain = () => (explanation ??= this.#explain(entry, account))
     for (const tally of this.#tallies) tally.addViolation(code, explain)
-    if (this.#listeners.size === 0) return
-    const owner = account?.id ?? entry.account
-    const presented = owner === undefined ? entry.presented : undefined
-    for (const listener of this.#listeners) listener({ entry, account: owner, presented, explain })
   }
 }
 

@@ -68,6 +68,17 @@ function insteadOf(name: keyof ServerOptions): string {
 }
 
 /**
+ * The stand-in of a file of tests: under `run`, `vary` and `explore` that of their command, which judges the requests, and
+ * else a new one, as `startUnderstudy` starts it. For runners of tests without fixtures of this package, such as Jest.
+ * `file` is the path of the file, from which the keys of its accounts derive.
+ * @throws OptionError for an option that the server of the command has chosen; otherwise as `startUnderstudy`
+ */
+export async function startTestUnderstudy(options: ServerOptions = {}, file?: string): Promise<Understudy> {
+  refuseTrialOptions(options)
+  return openTestService(options, () => file ?? process.argv[1] ?? 'node')
+}
+
+/**
  * The stand-in of the tests: that of the trial, or else a new one. `nameFile` returns the path of the file whose tests
  * use it. @throws ControlError if the server of the trial cannot be used; errors of `startUnderstudy`
  */

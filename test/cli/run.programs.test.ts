@@ -45,7 +45,7 @@ describe('run in a terminal', () => {
 
   it('ends with everything when the terminal is closed', async () => {
     const sleep = sleeper()
-    const running = startInTerminal(`${RUN} sh -c "echo ready; setsid ${sleep} & ${sleep}"`)
+    const running = startInTerminal(`${RUN} sh -c "echo ready; ${sleep} & ${sleep}"`)
     await running.prints(/ready/)
     await eventually('both sleep', () => sleeping(sleep).length > 2)
     running.stop('SIGKILL')

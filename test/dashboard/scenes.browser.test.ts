@@ -59,8 +59,7 @@ describe('a story', () => {
       const { page, ask } = visited
       const before = await everything(visited)
       const { scenes } = await ask('/scenes')
-      await page.getByRole('button', { name: 'Begin the story' }).focus()
-      await page.keyboard.press('Enter')
+      await page.getByRole('button', { name: 'Begin the story' }).press('Enter')
       for (const [index, { title, look_at, calls = [] }] of scenes.entries()) {
         await told(page, title)
         await page

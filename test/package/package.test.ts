@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { blocksOf } from '../support/documents.ts'
 import { installPacked, pack } from '../support/packed-package.ts'
-import { ROOT, runShell } from '../support/program-process.ts'
+import { PROGRAM as CLI, ROOT, runShell } from '../support/program-process.ts'
 
 const textOf = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 const manifest = JSON.parse(textOf('package.json'))
@@ -87,6 +87,10 @@ it('The documented suite for Jest works in a plain CommonJS program', async () =
   const violation = 'POST /api/v1/domains → 400 unknown_field: The field `domain` is not supported.'
   const { stdout, stderr } = await runShell('node suite.js', { folder })
   expect({ stdout, stderr }).toEqual({ stdout: `200 undefined\n400 ${violation}\n`, stderr: '' })
+  const run = await runShell(`node "${CLI}" run -- node suite.js`, { folder })
+  expect(run.code, run.stderr).toBe(1)
+  expect(run.stdout).toBe(`200 undefined\n400 ${violation}\n`)
+  expect(run.stderr).toMatch(/It sent 2 requests; 1 of them violates the contract/)
 })
 
 it('A package that is loaded when the timers are replaced says so', async () => {

@@ -46,6 +46,7 @@ describe('the HTML report in a browser', () => {
     }
     await page.emulateMedia({ media: 'print' })
     const isShown = `[...document.querySelectorAll('details tbody')].every((each) => each.checkVisibility({ contentVisibilityAuto: true }))`
-    expect(await page.evaluate(isShown)).toBe(true)
+    // The browser needs a frame to lay out anew what was hidden.
+    await expect.poll(() => page.evaluate(`document.body.offsetHeight && ${isShown}`)).toBe(true)
   })
 })

@@ -36,12 +36,6 @@ describe('docs/schemas', () => {
     ['an unknown field', 'explore', EXPLORE, { pionts: 4 }],
     ['a missing field', 'dependencies', DEPENDENCIES, { runs: undefined }],
     ['an unknown verdict', 'dependencies', DEPENDENCIES, { alternatives: [{ ...ALTERNATIVE, verdict: 'maybe' }] }],
-    [
-      'a plan that is no fault rule',
-      'explore',
-      EXPLORE,
-      { gave_up: [{ plan: [{ conection: 'reset' }], operation: 'x' }] },
-    ],
   ])('refuses %s', (_, name, right, wrong) => {
     expect(accepts(name, right)).toBe(true)
     expect(accepts(name, { ...right, ...wrong })).toBe(false)

@@ -3,7 +3,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { expect } from 'vitest'
 
 /** The JSON files that have a schema in `docs/schemas`. */
-export const REPORT_NAMES = ['run', 'dependencies', 'explore', 'explore-beside', 'evidence', 'baseline'] as const
+export const REPORT_NAMES = ['run', 'dependencies', 'explore', 'evidence', 'baseline'] as const
 export type ReportName = (typeof REPORT_NAMES)[number]
 
 const validators = new Map<ReportName, ValidateFunction>()

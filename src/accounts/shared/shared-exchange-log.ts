@@ -8,7 +8,7 @@ import { pause } from '../../ground/timers.ts'
 import { type Entry, type NewEntry, PAST } from '../../journal/entry.ts'
 import type { Journal } from '../../journal/journal.ts'
 import { Manners } from '../../journal/politeness.ts'
-import { EXAMPLES, type Explain, type ObservedViolation, type Reckoning, violatedCode } from '../../journal/verdict.ts'
+import { EXAMPLES, type Explain, type Reckoning, violatedCode } from '../../journal/verdict.ts'
 import type { StoreConnection } from '../../store/redis/connection.ts'
 import { readCounters, readId, readState, writeCounters, writeId, writeState } from '../../store/redis/copies.ts'
 import type { Store } from '../../store/store.ts'
@@ -52,7 +52,6 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
   #examples = 0
   #lost = 0
   readonly #endListeners: ((accountId: string) => void)[] = []
-  readonly #violationListeners = new Set<(violation: ObservedViolation<Explanation>) => void>()
 
   constructor(options: SharedExchangeLogOptions<Explanation>) {
     const { connection, prefix, contract, journal } = options
@@ -125,11 +124,6 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
 
   async clearVerdict(): Promise<void> {
     await this.#remove('verdict')
-  }
-
-  subscribeViolations(listener: (violation: ObservedViolation<Explanation>) => void): () => void {
-    this.#violationListeners.add(listener)
-    return () => this.#violationListeners.delete(listener)
   }
 
   /** The store knows whether the account has ended meanwhile. */
@@ -213,8 +207,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     const event = news.fields.get('event')
     const account = readId(news.fields.get('account') || '""')
     if (event === undefined) {
-      const entry = this.journal.record(readEntry(news))
-      if (entry.violatesContract) this.#tellViolation(entry)
+      this.journal.record(readEntry(news))
       return
     }
     if (event === 'verdict') this.#examples = 0
@@ -234,14 +227,6 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
   async #tellEnded(accountId: string): Promise<void> {
     const present = await this.#options.store.find('id', accountId).catch(() => undefined)
     if (present === undefined) for (const listener of this.#endListeners) listener(accountId)
-  }
-
-  #tellViolation(entry: Entry): void {
-    const { account, presented } = entry
-    let explanation: Promise<Explanation> | undefined
-    const explain = () => (explanation ??= this.#explain(entry))
-    const violation = { entry, account, presented: account === undefined ? presented : undefined, explain }
-    for (const listener of this.#violationListeners) listener(violation)
   }
 
   /** `known` is the account before the request, if that was kept. */
