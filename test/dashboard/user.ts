@@ -33,6 +33,8 @@ export const dialogOf = (page: Page) => page.getByRole('dialog').last()
 /** Answers the question that lies above everything. Resolves to its text. */
 export async function answer(page: Page, button: string): Promise<string> {
   const dialogs = page.getByRole('dialog')
+  // The question may still be on its way.
+  await dialogs.last().getByRole('button', { name: button, exact: true }).waitFor()
   const open = await dialogs.count()
   const text = await dialogs.last().innerText()
   await press(dialogs.last(), button)

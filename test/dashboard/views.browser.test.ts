@@ -114,6 +114,7 @@ describe('every view', () => {
       await look(LOOKS)
       if (opener !== undefined) {
         await page.getByRole('button', { name: opener }).first().click()
+        await page.getByRole('dialog').last().waitFor()
         const open = await page.getByRole('dialog').count()
         await look(LOOKS.slice(-1))
         await page.keyboard.press('Escape')
