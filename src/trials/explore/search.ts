@@ -158,7 +158,7 @@ export class FaultSearch {
       const results = await this.#deps.pool.runAll(
         attempts.slice(from, from + BATCH).map((attempt) => async () => {
           const tried = await this.#try(attempt, isUsual)
-          this.#deps.watch(`${attempts.length - ++done} more faults`)
+          this.#deps.watch(`${++done} of ${attempts.length} faults of this part`)
           return tried
         }),
       )
