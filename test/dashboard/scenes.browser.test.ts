@@ -29,12 +29,12 @@ const FIXTURE = {
 }
 
 const story = (page: Page) => page.getByRole('region', { name: 'Story', exact: true })
-const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true })
 
 /** Waits until a scene is told, and all of its calls are answered. */
 async function told(page: Page, title: string): Promise<void> {
-  await heading(page, title).first().waitFor()
-  await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
+  // The list of the scenes has the same headings, also before the story begins.
+  await story(page).getByRole('heading', { name: title, exact: true }).waitFor()
+  await story(page).locator('[aria-busy=true]').waitFor({ state: 'detached' })
 }
 
 async function begin(page: Page, title = 'A quiet day'): Promise<void> {

@@ -139,7 +139,8 @@ function Troubles({ told: { end, account } }: { told: Telling }) {
 
 /** Does what a key means, before the view does something with it, unless the focused element or a dialog uses it. */
 function useKeys(): void {
-  useEffect(() => {
+  // An effect after the painting would lose a key that is pressed as soon as the bar is seen.
+  useLayoutEffect(() => {
     function onKeyDown(event: KeyboardEvent): void {
       const { key, target, altKey, ctrlKey, metaKey, shiftKey, isComposing } = event
       const name = key.length === 1 ? key.toLowerCase() : key
