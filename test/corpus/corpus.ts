@@ -65,6 +65,8 @@ export interface Row extends Sent {
    * The request that is accepted instead: method, path and body. `{new}` is the id of a group that has to be created first.
    */
   corrected?: string
+  /** How many problems the request has besides the one that is answered, where the row is about that. */
+  others?: number
   /** What the correction says of its changes, where the row is about that. */
   changes?: string[]
 }

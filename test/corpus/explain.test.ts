@@ -37,6 +37,7 @@ describe('the explanation of an answer', () => {
       expect(new Set(problems.map((problem) => JSON.stringify(problem))).size).toBe(problems.length)
       const [, told = '0'] = /(One|\d+) more problems? would remain/.exec(explanation.summary) ?? []
       expect(told === 'One' ? 1 : Number(told)).toBe(Math.max(0, problems.length - 1))
+      if (row.others !== undefined) expect(problems).toHaveLength(1 + row.others)
       expect(explanation.correction?.changes.join('\n')).not.toMatch(/Nothing:|undefined|NaN/)
       if (row.corrected !== undefined) expect(requestOf(explanation, surface)).toBe(row.corrected)
       if (row.changes !== undefined) expect(correction?.changes).toEqual(row.changes)
