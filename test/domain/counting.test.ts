@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { type Counters, decideCounts, NO_COUNTERS, setWindow } from '../../src/domain/counting.ts'
+import { type Counters, decideCounts, NO_COUNTERS, refundCharge, setWindow } from '../../src/domain/counting.ts'
 import { plannedCharge } from '../store/counting.ts'
 
 const terms = { longestWindow: 3_600_000, draw: () => 0 }
@@ -50,4 +50,12 @@ it('The count of a rule goes with the next count of another, once the account do
     decideCounts({ charge: undefined, rules: [rule(id)] }, { faults }, counters, 0, terms).counters
   const counters = counted(counted(NO_COUNTERS, 'fault_2'), 'fault_1')
   expect([...counters.tallies.keys()]).toEqual(['fault_2'])
+})
+
+it('A charge is given back in its own window alone, and never below nothing', () => {
+  const begun = setWindow(withWindows({ b: 9_000_000 }), 'unused', { startedAt: 9_000_000, used: 0 })
+  expect(refundCharge(begun, 'b', 9_000_000)?.hits).toEqual({ startedAt: 9_000_000, used: 4 })
+  expect(refundCharge(begun, 'b', 5_400_000)).toBeUndefined()
+  expect(refundCharge(begun, 'unused', 9_000_000)).toBeUndefined()
+  expect(refundCharge(begun, 'dropped', 9_000_000)).toBeUndefined()
 })
