@@ -35,10 +35,8 @@ export interface Operation {
   bodySchema: Json | undefined
   /** All problems of a query. An undeclared parameter is not a problem here. */
   checkQuery(query: Json): readonly Problem<string>[]
-  /** The names of its query parameters. */
-  parameters: ReadonlySet<string>
   /** The schemas of its query parameters without references, by name. */
-  parameterSchemas: ReadonlyMap<string, Json>
+  parameters: ReadonlyMap<string, Json>
   /** The problems of a body. If there are very many, some are left out, but each kind of problem occurs. */
   checkBody(body: unknown): readonly Problem<string>[]
   success: ResponseContract

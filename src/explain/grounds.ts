@@ -1,6 +1,7 @@
 import { OrderedMap } from 'immutable'
 import type { ServiceContract } from '../behaviour/operation.ts'
 import { operationOf, pointerOf } from '../contract/api.ts'
+import { assumptionsOf } from '../contract/assumptions.ts'
 import type { Contract } from '../contract/contract.ts'
 import { isRefusedBy } from '../contract/rules.ts'
 import { RuleEvidence } from '../coverage/evidence.ts'
@@ -40,9 +41,8 @@ export function assumptionsBehind(
   if (entry.injected || entry.status === undefined) return []
   const settings = decisiveSettings(entry, statesFor(entry, state), contract)
   const holders = [...settings.map((name) => `/x-settings/${name}`), holderOf(entry, contract)]
-  return contract.document.extensions
-    .filter(({ key, holder }) => key === 'x-assumption' && holders.includes(holder))
-    .map(({ value }) => value as { id: string; spec: string })
+  return assumptionsOf(contract.document.source)
+    .filter(({ place }) => holders.includes(place))
     .map(({ id, spec }) => ({ id, spec }))
 }
 

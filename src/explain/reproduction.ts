@@ -44,7 +44,7 @@ export function reproduce(entry: Entry, source: ReproductionSource): Reproductio
   const { account, missing } = setUpFor(entry, source)
   const remarks = [
     missing,
-    source.contract.document.validated ? '' : 'The server that answered has overlays. The same ones are needed here.',
+    source.contract.document.isChanged ? 'The server that answered has overlays. The same ones are needed here.' : '',
     JSON.stringify([entry.target, sent]).includes(HIDDEN) ? 'A secret in the request is hidden.' : '',
   ].filter((remark) => remark !== '')
   return {

@@ -11,7 +11,7 @@ import { type Received, type SentHeaders, sendRequest } from './request.ts'
 import { expectLawful, type ServiceOptions, START, withStore } from './service.ts'
 
 /** The control plane's document, held to OpenAPI 3.1 and with every schema compiled. */
-export const controlApi: Api = await loadControlApi({ validated: false })
+export const controlApi: Api = await loadControlApi()
 
 export interface ControlResponse extends Received {
   /** The `data` of a success. */
