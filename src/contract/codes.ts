@@ -1,8 +1,7 @@
 import { isObject, type Json, pointTo, stepsOf, valueAt } from '../ground/json.ts'
 import type { Catalogue } from './catalogue.ts'
 import { ContractError } from './contract-error.ts'
-import { follow } from './document.ts'
-import { ASSERTIONS, withConstraints } from './extensions.ts'
+import { ASSERTIONS, follow, withConstraints } from './extensions.ts'
 import { codeFor, defaultCodesOf } from './problems.ts'
 import { optionalHeader } from './response-headers.ts'
 

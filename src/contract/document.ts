@@ -80,14 +80,6 @@ interface PreparationOptions {
   isChanged?: boolean
 }
 
-/** The target of a local reference. Any other value is returned unchanged. */
-export function follow(document: object, value: unknown): unknown {
-  const reference = isObject(value) ? value['$ref'] : undefined
-  return typeof reference === 'string' && reference.startsWith('#/')
-    ? follow(document, valueAt(document, reference.slice(1)))
-    : value
-}
-
 /**
  * A copy with resolved references, none of which leads back to itself. The `x-constraints` of each schema become
  * keywords of the schema. Several references to one object lead to one copy. @throws ContractError

@@ -1,5 +1,5 @@
 import { LIMITS } from '../domain/limits.ts'
-import { isObject, type Json, pointTo } from '../ground/json.ts'
+import { isObject, type Json, pointTo, valueAt } from '../ground/json.ts'
 import { findViolation } from '../ground/schema.ts'
 import { ContractError } from './contract-error.ts'
 
@@ -104,4 +104,12 @@ export function withConstraints(schema: Json): Json {
   if (schema['x-constraints'] === undefined) return schema
   const { 'x-constraints': constraints, ...rest } = schema
   return { ...(constraints as Json), ...rest }
+}
+
+/** The target of a local reference. Any other value is returned unchanged. */
+export function follow(document: object, value: unknown): unknown {
+  const reference = isObject(value) ? value['$ref'] : undefined
+  return typeof reference === 'string' && reference.startsWith('#/')
+    ? follow(document, valueAt(document, reference.slice(1)))
+    : value
 }

@@ -1,7 +1,6 @@
 import { isObject, type Json, mapValues, pointTo, valueAt } from '../ground/json.ts'
 import { METHODS } from './codes.ts'
-import { follow } from './document.ts'
-import { ASSERTIONS, DATA, NAMES } from './extensions.ts'
+import { ASSERTIONS, DATA, follow, NAMES } from './extensions.ts'
 import { codeFor, defaultCodesOf } from './problems.ts'
 import { isRefusedBy, readRules } from './rules.ts'
 
