@@ -157,7 +157,10 @@ export function compileApi(document: ApiDocument, options: CompilerOptions): Api
   function compileBodyCheck(schema: Json | undefined, pointer: string): Operation['checkBody'] {
     if (schema === undefined) return () => NONE
     const find = errorsOf(schema, pointer)
-    return (body) => problemsOf(find(body), defaults)
+    return (body) => {
+      const errors = find(body)
+      return errors.length === 0 ? NONE : problemsOf(errors, defaults)
+    }
   }
 
   /** The rules of the object at a JSON pointer. */

@@ -45,9 +45,7 @@ export function limitEdgesOf(contract: Contract): LimitEdge[] {
   const { operations, settings } = contract
   const defaults = (contract.document.source['x-error-defaults'] ?? {}) as CodeByKeyword
   const edges = operations.flatMap((operation) => [
-    ...[...operation.parameters].flatMap(([name, schema]) =>
-      limitsIn(schema, name, 'query', operation, defaults),
-    ),
+    ...[...operation.parameters].flatMap(([name, schema]) => limitsIn(schema, name, 'query', operation, defaults)),
     ...limitsIn(operation.bodySchema, '', 'body', operation, defaults),
     ...(operation.readsBody ? bodyLimit(operation, settings.bodyLimit) : []),
   ])

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { jsonrepair } from 'jsonrepair'
 import { judge } from '../behaviour/judge.ts'
 import type { ServiceContract } from '../behaviour/operation.ts'
-import { Rehearsal } from '../behaviour/rehearsal.ts'
+import { Rehearsal, SampleRefused } from '../behaviour/rehearsal.ts'
 import type { Operation } from '../contract/api.ts'
 import { acceptsType, BYTE_ORDER_MARK } from '../contract/charset.ts'
 import type { AccountState } from '../domain/account.ts'
@@ -43,6 +43,19 @@ export function correctContent(
   account: AccountState,
   contract: ServiceContract,
 ): AcceptedContent | undefined {
+  try {
+    return correctParts(sent, account, contract)
+  } catch (error) {
+    if (error instanceof SampleRefused) return undefined
+    throw error
+  }
+}
+
+function correctParts(
+  sent: SentContent,
+  account: AccountState,
+  contract: ServiceContract,
+): AcceptedContent | undefined {
   const { operation, rest } = sent
   const rehearsal = new Rehearsal(contract, account, undefined, { spares: true })
   const recovered = recoverContent(sent, contract.settings)
@@ -65,21 +78,22 @@ export function correctContent(
   return undefined
 }
 
-/**
- * The query and the body of an example, without any sent content. @throws Error if the example is refused, which is a
- * bug.
- */
+/** The query and the body of an example, without any sent content; `undefined` if overlays have it refused. */
 export function exampleContent(
   operation: Operation,
   account: AccountState,
   contract: ServiceContract,
-): AcceptedContent {
+): AcceptedContent | undefined {
   const headers = { 'content-type': 'application/json' }
   const empty = operation.readsBody ? Buffer.from('{}') : undefined
   const sent = { operation, parameters: [], rest: undefined, headers, body: empty }
   const example = correctContent(sent, account, contract)
-  if (example === undefined) throw new Error(`${operation.id} refuses the example of a request.`)
-  return { ...example, changes: ['The request is an example, because too little of what was sent could be kept.'] }
+  return (
+    example && {
+      ...example,
+      changes: ['The request is an example, because too little of what was sent could be kept.'],
+    }
+  )
 }
 
 interface RecoveredBody {
