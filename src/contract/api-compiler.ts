@@ -23,8 +23,6 @@ interface Parameter {
   schema: Json
 }
 
-type Headers = Readonly<Record<string, { required?: boolean; schema: Json }>>
-
 const NONE: readonly never[] = []
 
 interface CompilerOptions {
@@ -181,7 +179,7 @@ export function compileApi(document: ApiDocument, options: CompilerOptions): Api
     // The schema of a body that is not JSON accepts everything.
     const schema = valueAt(response, '/content/application~1json/schema') ?? (anyType === undefined ? undefined : {})
     if (schema === undefined) throw new ContractError(file, pointer, 'A response needs content.')
-    const headers = (response['headers'] ?? {}) as Headers
+    const headers = (response['headers'] ?? {}) as ResponseContract['headers']
     const codes = new Set((response['x-codes'] ?? []) as string[])
     const data = valueAt(schema, '/properties/data')
     const check = violationsOf(schema, `${pointer}/content/application~1json/schema`)
@@ -195,29 +193,12 @@ export function compileApi(document: ApiDocument, options: CompilerOptions): Api
       retryAfter: response['x-retry-after'] === true,
       schema: schema as Json,
       check: codes.size === 0 ? check : (body) => [...check(body), ...undeclaredCode(body, codes)],
-      checkHeaders: compileHeaderCheck(headers, `${pointer}/headers`),
+      headers,
       write: compileWriter(schema),
       writeData: compileWriter(data),
     }
     known.set(response, compiled)
     return compiled
-  }
-
-  function compileHeaderCheck(headers: Headers, pointer: string): ResponseContract['checkHeaders'] {
-    const declared = Object.entries(headers).map(([name, header]) => ({ ...header, name: name.toLowerCase() }))
-    const check = violationsOf(objectOf(declared), pointer)
-    return (given) => {
-      // A service may send any other header fields. They are not checked.
-      const present = declared.filter(({ name }) => Object.hasOwn(given, name))
-      return check(
-        Object.fromEntries(
-          present.map(({ name, schema }) => [
-            name,
-            schema['type'] === 'integer' ? readInteger(given[name]) : given[name],
-          ]),
-        ),
-      )
-    }
   }
 }
 
@@ -243,7 +224,7 @@ function openFieldsOf(data: unknown): ReadonlySet<string> | undefined {
   return new Set(Object.keys((valueAt(data, '/properties') ?? {}) as Json))
 }
 
-function constantsOf(headers: Headers): Record<string, string> {
+function constantsOf(headers: ResponseContract['headers']): Record<string, string> {
   const constant = Object.entries(headers).filter(
     ([, { required, schema }]) => required === true && schema['const'] !== undefined,
   )
@@ -255,9 +236,4 @@ function undeclaredCode(body: unknown, codes: ReadonlySet<string>): Violation[] 
   if (typeof code !== 'string' || codes.has(code)) return []
   const reason = `is ${show(code)} but must be one of ${[...codes].join(', ')} with this status`
   return [{ pointer: '/error/code', keyword: 'x-codes', reason, value: code }]
-}
-
-/** The number that a field is; its text if it is none, such as `30, 30` of a field that came twice. */
-function readInteger(text: string | undefined): number | string | undefined {
-  return text !== undefined && /^-?\d+$/.test(text) ? Number(text) : text
 }

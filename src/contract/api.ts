@@ -61,8 +61,8 @@ export interface ResponseContract {
   /** The schema of the body without references. */
   schema: Json
   check(body: unknown): readonly Violation[]
-  /** `headers` are by lower-case name. An undeclared header is no violation. */
-  checkHeaders(headers: Readonly<Record<string, string>>): readonly Violation[]
+  /** The declared header fields. A service may send others. */
+  headers: Readonly<Record<string, { required?: boolean; schema: Json }>>
   write: Writer
   /** Writes the value of `data` alone. */
   writeData: Writer

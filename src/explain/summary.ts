@@ -49,7 +49,7 @@ export function summarise(entry: Entry, { contract, baseUrl, problems, broken }:
  * The error in a request's key that the response does not reveal: the key is missing, malformed, disabled, or unknown.
  * The sentence contains no part of the key. `undefined` if the key is valid.
  */
-export function describeCredentials(
+function describeCredentials(
   { headers, keyEvidence, key }: Pick<Entry, 'headers' | 'keyEvidence' | 'key'>,
   { settings }: Pick<Contract, 'settings'>,
 ): string | undefined {

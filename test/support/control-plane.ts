@@ -7,6 +7,7 @@ import type { FaultRule } from '../../src/domain/faults.ts'
 import type { RequestReport } from '../../src/journal/description.ts'
 import { startServer } from '../../src/server/server.ts'
 import type { Store } from '../../src/store/store.ts'
+import { headerViolations } from './header-check.ts'
 import { type Received, type SentHeaders, sendRequest } from './request.ts'
 import { expectLawful, type ServiceOptions, START, withStore } from './service.ts'
 
@@ -60,7 +61,7 @@ function departuresOf(method: string, path: string, { status, headers, body }: R
   const type = response.schema['type'] === undefined ? [] : headers['content-type']
   return [
     ...(type === undefined ? ['The answer has no type.'] : []),
-    ...response.checkHeaders(headers),
+    ...headerViolations(response, headers),
     ...(method === 'HEAD' || body === undefined ? [] : response.check(body)),
   ]
 }
