@@ -58,7 +58,7 @@ export function findContradiction(account: AccountRecord, contract: Contract, re
     contradictionInPins(account, contract, now) ??
     contradictionInGroups(account, contract) ??
     // All other fields of DMARC records are computed. They are valid unless an overlay has changed their schema.
-    (contract.document.validated ? undefined : contradictionInRecords(account, contract, now))
+    (contract.document.isChanged ? contradictionInRecords(account, contract, now) : undefined)
   )
 }
 

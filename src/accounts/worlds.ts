@@ -110,7 +110,7 @@ export class Worlds {
     const { contract, clock, defaults } = this.#deps
     const { fixture, ...rest } = defaults
     // Tests create accounts from the ready-made fixtures with the contract of the package.
-    if (contract.document.validated && fixture.origin !== undefined) return
+    if (!contract.document.isChanged && fixture.origin !== undefined) return
     createAccount(fixture, { ...rest, id: DEFAULT_ACCOUNT, real: clock() }, contract)
   }
 

@@ -1,5 +1,5 @@
 import { type Assumption, assumptionsOf, type OpenAnswers, overlayFor } from '../contract/assumptions.ts'
-import { readDocument } from '../contract/document.ts'
+import { readSource } from '../contract/document.ts'
 import { readOverlays } from '../contract/overlay.ts'
 import { writeYaml } from '../contract/yaml.ts'
 import { isObject, type Json } from '../ground/json.ts'
@@ -21,8 +21,8 @@ export const assumptions: Command = {
 
   async run(args, terminal) {
     const { values, positionals } = readOptions(OPTIONS, args, terminal.environment)
-    const { source, extensions } = await readDocument({ overlays: await readOverlays(values.overlays) })
-    const all = assumptionsOf(source, extensions)
+    const source = await readSource(await readOverlays(values.overlays))
+    const all = assumptionsOf(source)
     const print = (json: unknown, text: string) =>
       terminal.print(values.json ? JSON.stringify(json, undefined, 2) : text)
     const isOverlay = positionals[0] === 'overlay'

@@ -4,7 +4,7 @@ import { kebab } from '../domain/settings.ts'
 import { valueAt } from '../ground/json.ts'
 import type { Api } from './api.ts'
 import { compileApi } from './api-compiler.ts'
-import { readDocument, resolveDocument } from './document.ts'
+import { prepareDocument, readSource } from './document.ts'
 import { createCompiler } from './schema-compiler.ts'
 
 /** The error codes of the control plane. Its document gives each a status and a message. A test compares both lists. */
@@ -36,23 +36,17 @@ export type AdminRefusal = Refusal<AdminCode>
 /** The control plane's OpenAPI document. */
 const CONTROL_DOCUMENT = 'src/admin/openapi.yaml'
 
+/** The document of the control plane. All servers of the process share it. */
 let api: Promise<Api> | undefined
 
-/**
- * The compiled document of the control plane. All servers of the process share it. With `validated: false`, it is
- * validated, which a test does so that no start need.
- */
-export function loadControlApi({ validated = true }: { validated?: boolean } = {}): Promise<Api> {
-  if (!validated) return compileControlApi(validated)
-  api ??= compileControlApi(validated)
+/** The compiled document of the control plane, whose schemas are compiled at their first use. */
+export function loadControlApi(): Promise<Api> {
+  api ??= readSource([], CONTROL_DOCUMENT).then((source) => {
+    const document = prepareDocument(source, { file: CONTROL_DOCUMENT, codes: ADMIN_CODES })
+    const formats = { 'date-time': isInstant, duration: (given: string) => parseDuration(given) !== undefined }
+    return compileApi(document, { compile: createCompiler(formats) })
+  })
   return api
-}
-
-async function compileControlApi(validated: boolean): Promise<Api> {
-  const text = await readDocument({ path: CONTROL_DOCUMENT, codes: ADMIN_CODES, validated })
-  const document = await resolveDocument(text)
-  const formats = { 'date-time': isInstant, duration: (given: string) => parseDuration(given) !== undefined }
-  return compileApi(document, createCompiler(formats, { validateSchema: !validated }))
 }
 
 /** The numeric settings of the document, which says what each one means. */

@@ -1,7 +1,7 @@
 import type { ErrorObject } from 'ajv/dist/2020.js'
 import { isObject, type Json, pointTo, stepsOf, valueAt } from '../ground/json.ts'
 import { type Violation, violationOf } from '../ground/schema.ts'
-import type { Extent, Validate } from './schema-compiler.ts'
+import type { Extent, FindErrors } from './schema-compiler.ts'
 
 /** A violation, and the place in the document of what was expected. */
 export interface PlacedViolation extends Violation {
@@ -18,24 +18,26 @@ const NONE: readonly never[] = []
  * The check against a schema that was made from the one at `pointer` of the document. Schemas may have become `anyOf`
  * their versions; the first is the one that the document has. `compile` is called when the first value is checked.
  */
-export function createPlacedCheck(document: Json, pointer: string, compile: (extent: Extent) => Validate): PlacedCheck {
-  let [isValid, findAll]: (Validate | undefined)[] = []
+export function createPlacedCheck(
+  document: Json,
+  pointer: string,
+  compile: (extent: Extent) => FindErrors,
+): PlacedCheck {
+  let [findFirst, findAll]: (FindErrors | undefined)[] = []
   /** Who asks again and again gets the same answer, which the reader of exchanges makes one object. */
   let latest: unknown
   const places = new Map<string, string>()
   return (value, long = false) => {
     if (value === latest && latest !== undefined) return NONE
     // Nearly all values are valid, and this shows it in half the time.
-    isValid ??= compile('first')
-    if (isValid(value)) {
+    findFirst ??= compile('first')
+    const first = findFirst(value)
+    if (first.length === 0) {
       latest = value
       return NONE
     }
-    if (!long) {
-      findAll ??= compile('all')
-      findAll(value)
-    }
-    return likeliestErrors((long ? isValid : findAll)?.errors ?? []).map((error) => {
+    if (!long) findAll ??= compile('all')
+    return likeliestErrors(long ? first : (findAll?.(value) ?? first)).map((error) => {
       const place = places.get(error.schemaPath) ?? placeOf(document, pointer, error)
       places.set(error.schemaPath, place)
       return { ...violationOf(error), place }

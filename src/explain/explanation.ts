@@ -81,6 +81,7 @@ function correct(
   { account, contract, urls, publicKey }: ExplanationSource,
 ): ExplanationReport['correction'] {
   const correction = correctRequest(received(entry), problemsOf(entry, account), account, contract)
+  if (correction === undefined) return null
   const before = correction.before.map(forUrl)
   const request = forUrl(correction.request)
   const { method, path, body } = request

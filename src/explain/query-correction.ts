@@ -56,7 +56,7 @@ function placeParameters(parameters: Parameters, operation: Operation, settings:
   const changes: string[] = []
   const names = new Set(parameters.map(([name]) => name))
   for (const [name, value] of parameters) {
-    const free = [...operation.parameters].filter((each) => !names.has(each))
+    const free = [...operation.parameters.keys()].filter((each) => !names.has(each))
     const isKnown = operation.parameters.has(name)
     const meant = isKnown ? undefined : nearestName(name, free)
     if (meant !== undefined) {

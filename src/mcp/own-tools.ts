@@ -1,5 +1,5 @@
 import { assumptionsOf } from '../contract/assumptions.ts'
-import { readDocument } from '../contract/document.ts'
+import { readSource } from '../contract/document.ts'
 import { readOverlays } from '../contract/overlay.ts'
 import { nearestName } from '../ground/edit-distance.ts'
 import { type Json, valueAt } from '../ground/json.ts'
@@ -61,8 +61,8 @@ export function ownToolsOf(plane: ControlPlane, { apiKey, overlays }: ToolTerms)
       `The points that the specification leaves open, with what the stand-in chooses there and the other choices of a real service. A client must not depend on a choice.${caveat}`,
       { id: { type: 'string', description: 'Only the assumption with this id, in full.' } },
       async ({ id }) => {
-        const { source, extensions } = await readDocument({ overlays: await readOverlays(overlays ?? []) })
-        const all = assumptionsOf(source, extensions).map(reportAssumption)
+        const source = await readSource(await readOverlays(overlays ?? []))
+        const all = assumptionsOf(source).map(reportAssumption)
         if (id === undefined) return { assumptions: all.map(({ id, spec, choice }) => ({ id, spec, choice })) }
         const found = all.find((each) => each.id === id)
         if (found !== undefined) return found

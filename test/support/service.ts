@@ -13,6 +13,7 @@ import type { InternalOptions, StandIn } from '../../src/server/stand-in.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
 import type { Store } from '../../src/store/store.ts'
 import { callDirectly, canCallDirectly } from './direct-call.ts'
+import { headerViolations } from './header-check.ts'
 import { type Received, type SentHeaders, sendRequest } from './request.ts'
 
 export const API_KEY = 'key_TestKey1.000000000000000000000000000000000000000000000000'
@@ -134,7 +135,7 @@ export function violationsOf(
   if (operation === undefined) return method === 'HEAD' ? [] : contract.checkFailure(body)
   const response = operation.responses.get(status)
   if (response === undefined) return [`${operation.id} documents no ${status}`]
-  return [...response.checkHeaders(headers), ...(method === 'HEAD' ? [] : response.check(body))]
+  return [...headerViolations(response, headers), ...(method === 'HEAD' ? [] : response.check(body))]
 }
 
 export function operationAt(contract: Contract, method: string, path: string): Operation | undefined {

@@ -19,7 +19,7 @@ type Terms = Partial<Parameters<typeof prepareRun>[1]>
 
 /** What comes of some probes, asked of a stand-in with an empty account that makes these choices. */
 async function askStandIn(alternatives: readonly Alternative[], terms: Terms): Promise<VerifyResult> {
-  const service = await openService({}, OPERATIONS, { contract: await choices.load(alternatives) })
+  const service = await openService({}, OPERATIONS, { contract: await choices.compile(alternatives) })
   try {
     return await prepareRun(service, { waits: true, exhaust: true, ledger: NO_LEDGER, ...terms }).result()
   } finally {

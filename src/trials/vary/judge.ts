@@ -9,7 +9,7 @@ import type { TrialRunner, Untried } from './trial-runner.ts'
 
 export interface DependencyJudgeOptions {
   runner: Pick<TrialRunner, 'try'>
-  choices: Pick<Choices, 'load'>
+  choices: Pick<Choices, 'compile'>
   redact: Redact
   /** Whether the command does the same each time. Then only a failure is repeated. */
   isCertain: boolean
@@ -85,7 +85,7 @@ export class DependencyJudge {
   /** Runs a trial, and repeats it alone and with a longer limit if it took too long. */
   async #tryPatiently(alternative: Alternative, isAlone: boolean): Promise<TrialResult | Untried> {
     const { runner, choices, limit } = this.#options
-    const load = () => choices.load([alternative])
+    const load = () => choices.compile([alternative])
     const result = await runner.try(nameOf(alternative), load, limit, isAlone)
     if ('untried' in result || !result.end.timedOut) return result
     return runner.try(nameOf(alternative), load, MORE_PATIENCE * limit, true)

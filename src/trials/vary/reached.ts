@@ -100,7 +100,7 @@ async function findCandidates({ choices, bind }: ReachOptions) {
       continue
     }
     // A setting that is compiled into the contract makes another document.
-    const setting = compiled.document === choices.contract.document ? settingOf(alternative) : undefined
+    const setting = compiled.operations === choices.contract.operations ? settingOf(alternative) : undefined
     candidates.push({ alternative, contract: bind(compiled), setting })
   }
   return { candidates, undecided }
