@@ -2,8 +2,7 @@ import type { Operation } from '../contract/api.ts'
 import { isRefusedBy } from '../contract/rules.ts'
 import { type Exchange, formOf } from '../exchanges/exchange.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
-import { Belief } from './belief.ts'
-import { corridorOf } from './refusals.ts'
+import { permitsAnywhere } from './refusals.ts'
 import type { AskedRequest } from './request.ts'
 
 export const ANSWERED_WITHOUT_KEY = 'The request had no valid key, and was answered nevertheless.'
@@ -52,13 +51,6 @@ export function isAnsweredWithoutKey({ exchange, outcome }: ReadExchange, asked:
   if (outcome.kind !== 'refusal' || isOfGate(outcome.code)) return false
   return OF_ACCOUNT.has(outcome.code) || !permitsAnywhere(asked, outcome.code)
 }
-
-/** Whether some service refuses the request with this code, whatever the account holds. */
-export function permitsAnywhere(asked: AskedRequest, code: string): boolean {
-  return asked.body === 'unknown' || corridorOf(asked, NOTHING_KNOWN).permits(code)
-}
-
-const NOTHING_KNOWN = new Belief()
 
 /** The rule that requests need a key. */
 export function keyRuleOf({ rules }: Operation): Operation['rules'][number] | undefined {

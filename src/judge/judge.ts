@@ -5,14 +5,13 @@ import type { Exchange, SeenResponse } from '../exchanges/exchange.ts'
 import { changesSomething, createReader, type ReadExchange } from '../exchanges/reading.ts'
 import { isObject } from '../ground/json.ts'
 import { redactKeys } from '../journal/redaction/key-shapes.ts'
-import { judgeRefusal, judgeSuccess } from './behaviour.ts'
+import { doubtWhatIsNamed, judgeRefusal, judgeSuccess } from './behaviour.ts'
 import { Belief } from './belief.ts'
 import { ChoiceReader } from './choice-reader.ts'
 import { checkContract } from './contract-check.ts'
 import type { JudgedDifference } from './finding.ts'
 import { describeChoice, describeRemark, idOf, KeptFindings, type Remark, type Report } from './findings.ts'
 import { ANSWERED_WITHOUT_KEY, isAnsweredWithoutKey, isKeyless, isOfGate, isRefusedUnread, keyRuleOf } from './gate.ts'
-import { doubtWhatIsNamed } from './losses.ts'
 import { type ChoiceObservation, noteObservation } from './open-choice.ts'
 import { type QuotaFields, readQuotaFields } from './quota-fields.ts'
 import { AskedRequest } from './request.ts'
@@ -187,7 +186,8 @@ export class Judge {
     // Of requests at the same time, nobody knows which was handled first.
     const belief = overlaps ? new Belief(track.belief.isCertain) : track.belief
     const source = { by: exchange.id, at: reading.sentAt ?? exchange.until }
-    const admitted = { reading, asked, belief, source, report }
+    const data = outcome.kind === 'success' ? outcome.data : undefined
+    const admitted = { asked, data, belief, source, report }
     if (code === undefined) judgeSuccess(admitted)
     else judgeRefusal(admitted, code)
   }
