@@ -1,10 +1,11 @@
 import type { Assumption } from '../contract/assumptions.ts'
 import type { Choices } from '../contract/choices.ts'
 import { type Widest, widestOf } from '../contract/widest.ts'
-import type { Exchange, SeenResponse } from '../exchanges/exchange.ts'
+import type { Exchange } from '../exchanges/exchange.ts'
 import { changesSomething, createReader, type ReadExchange } from '../exchanges/reading.ts'
 import { isObject } from '../ground/json.ts'
 import { redactKeys } from '../journal/redaction/key-shapes.ts'
+import { AnswerCounts } from './answer-counts.ts'
 import { doubtWhatIsNamed, judgeRefusal, judgeSuccess } from './behaviour.ts'
 import { Belief } from './belief.ts'
 import { ChoiceReader } from './choice-reader.ts'
@@ -34,13 +35,14 @@ export interface Conclusion {
   observations: readonly ChoiceObservation[]
   /** The texts of messages, by code or by `operationId` of a success. */
   messages: Readonly<Record<string, readonly string[]>>
+  /** How the service answered, and what of that shows nothing. */
+  answers: AnswerCounts
 }
 
 /** How many texts of messages are kept for each code or operation. */
 const MESSAGES = 5
 /** A service can invent any number of codes. */
 const MESSAGE_KINDS = 100
-const NO_RESPONSE: SeenResponse = { status: 0, headers: {}, body: { isKnown: false, reason: 'No response came.' } }
 const OVERLAP = 'Another request that may change the account was in progress, so it is not known what came first.'
 
 /**
@@ -59,13 +61,15 @@ const OVERLAP = 'Another request that may change the account was in progress, so
  */
 export class Judge {
   readonly #widest: Widest
-  readonly #read: (exchange: Exchange) => ReadExchange | undefined
+  readonly #read: (exchange: Exchange) => ReadExchange
   readonly #tracks: Tracks
   readonly #requestIds = new RequestIdTrack()
   readonly #kept = new KeptFindings()
   readonly #choices: ChoiceReader
   readonly #assumptions: ReadonlyMap<string, Assumption>
   readonly #messages = new Map<string, Set<string>>()
+  /** How the service has answered until now. */
+  readonly answers: AnswerCounts
   #exchanges = 0
   #judged = 0
 
@@ -75,14 +79,14 @@ export class Judge {
     this.#assumptions = new Map(choices.assumptions.map((each) => [each.id, each]))
     this.#read = createReader(choices.contract)
     this.#tracks = new Tracks(terms)
+    this.answers = new AnswerCounts(choices.contract.operations)
   }
 
   /** Judges the next exchange. Returns its own findings; a choice only the first time, as services show it all the time. */
   take(exchange: Exchange): readonly JudgedDifference[] {
     this.#exchanges++
-    const response = exchange.response ?? NO_RESPONSE
-    const reading = this.#read(exchange.response === undefined ? { ...exchange, response } : exchange)
-    if (reading === undefined) return []
+    const reading = this.#read(exchange)
+    this.answers.note(reading)
     const track = this.#tracks.of(exchange.request.credentials)
     const asked = new AskedRequest(reading, (id) => track.belief.groupsLike(id))
     const findings: JudgedDifference[] = []
@@ -121,6 +125,7 @@ export class Judge {
       counts: this.#kept.counts,
       observations: this.#choices.observations,
       messages: Object.fromEntries([...this.#messages].map(([of, texts]) => [of, [...texts]])),
+      answers: this.answers,
     }
   }
 
