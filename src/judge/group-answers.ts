@@ -2,7 +2,7 @@ import { isObject } from '../ground/json.ts'
 import { show } from '../ground/show.ts'
 import type { GroupBelief, SeenGroup } from './belief.ts'
 import { type Admitted, repeatedIn } from './domain-answers.ts'
-import { comparable, isPlainName } from './names.ts'
+import { comparable, mayBeStoredAs } from './names.ts'
 import { areTexts } from './request.ts'
 
 const LISTED = 'groups-with-count'
@@ -78,8 +78,7 @@ function compare({ id, name, members }: SeenGroup, what: string, { belief, repor
   }
   if (deleted !== undefined) note('is there', LISTED)
   if (known === undefined) return
-  // Services may store other names than these in their own way.
-  if (former !== name && isPlainName(former)) note(`is called ${show(name)}`)
+  if (!mayBeStoredAs(former, name)) note(`is called ${show(name)}`)
   const { extra, missing } = differenceOf(members, known.members, (member) => known.mayHaveLeft.has(member))
   const rule = known.isNew ? 'members-in-the-same-call' : undefined
   if (extra ?? missing) note(`has ${extra === undefined ? 'not ' : ''}the member ${show(extra ?? missing)}`, rule)
@@ -96,11 +95,11 @@ export function takeCreation(success: Admitted): boolean {
   const { asked, data, belief, report } = success
   const group = isObject(data) ? readGroup(data['group'], success) : undefined
   if (group === undefined) return false
+  const name = asked.text('name') ?? ''
+  if (!asked.isOdd && !mayBeStoredAs(name, group.name)) {
+    report({ what: 'data', message: `The group is called ${show(group.name)}, and the request says ${show(name)}.` })
+  }
   if (!asked.isUnusual) {
-    const name = asked.text('name') ?? ''
-    if (name !== group.name) {
-      report({ what: 'data', message: `The group is called ${show(group.name)}, and the request says ${show(name)}.` })
-    }
     const isUnknown = (member: string) => belief.isMonitored(member) === false
     const { extra, missing } = differenceOf(group.members, asked.names('domains'), isUnknown)
     if (extra ?? missing) {
@@ -169,7 +168,7 @@ function reportChange({ name, members }: SeenGroup, change: AskedChange, { asked
   const isSure = belief.isCertain(before?.name ?? '')
   const note = (message: string, rule?: string, isDoubtful = false) =>
     report({ rule, what: 'data', message, isDoubtful })
-  if (expectedName !== undefined && expectedName !== name && isPlainName(expectedName)) {
+  if (expectedName !== undefined && !mayBeStoredAs(expectedName, name)) {
     note(`The group is called ${show(name)}, and not ${show(expectedName)}.`, undefined, !asked.has('name') && !isSure)
   }
   const isUnknown = (member: string) => belief.isMonitored(member) === false

@@ -79,6 +79,16 @@ export function isPlainName(name: string): boolean {
   return name.length <= LONGEST_NAME && /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(name)
 }
 
+/** Whether a service may show a group that was named `sent` with the name `shown`. */
+export function mayBeStoredAs(sent: string, shown: string): boolean {
+  return sent === shown || (!isPlainName(sent) && asciiIn(sent) === asciiIn(shown))
+}
+
+/** What no service drops from a name, or replaces in it. */
+function asciiIn(name: string): string {
+  return name.normalize('NFD').replaceAll(/[^\x21-\x7e]/g, '')
+}
+
 /** The fewest characters that some service may count in a name. */
 export function shortest(name: string): number {
   const visible = name.replaceAll(INVISIBLE, '').trim()
