@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import type { Choices } from '../contract/choices.ts'
 import { HarError } from '../exchanges/har/file.ts'
-import type { RecordingCounts } from '../exchanges/har/finder.ts'
+import type { RecordingCounts } from '../exchanges/har/reader.ts'
 import { HarRecording } from '../exchanges/har/reader.ts'
 import { shorten } from '../ground/show.ts'
 import { nextTurn } from '../ground/timers.ts'
