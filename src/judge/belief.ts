@@ -166,7 +166,14 @@ export class Belief {
 
   /** A response shows the group. */
   seeGroup({ id, ...seen }: SeenGroup): void {
-    this.#setGroup(id, { ...seen, mayHaveLeft: NONE, order: this.#groups.get(id)?.order, isNew: false })
+    const known = this.#groups.get(id)
+    if (known === undefined || known.name !== seen.name || !areSame(known.members, seen.members)) {
+      this.#setGroup(id, { ...seen, mayHaveLeft: NONE, order: known?.order, isNew: false })
+      return
+    }
+    known.by = seen.by
+    known.isNew = false
+    known.mayHaveLeft = NONE
   }
 
   /** What a request has changed of a group, which no response shows. */
@@ -228,12 +235,6 @@ export class Belief {
   }
 
   #setGroup(id: string, belief: GroupBelief): void {
-    const known = this.#groups.get(id)
-    // Most answers show a group as it was before.
-    if (known !== undefined && known.name === belief.name && areSame(known.members, belief.members)) {
-      this.#groups.set(id, belief)
-      return
-    }
     this.#dropGroup(id)
     this.#gone.delete(id)
     if (this.#groups.size >= REMEMBERED) {

@@ -25,7 +25,6 @@ interface Listed {
 const orderOf = (operation: string, lists: 'domains' | 'records' | 'groups'): ChoiceRow => ({
   of: [operation],
   on: 'success',
-  isLong: true,
   read({ reading: { shown, exchange }, track: { belief } }, choice) {
     if (shown.lists !== lists || exchange.overlaps) return undefined
     const items = lists === 'groups' ? groupsIn(shown.groups, belief) : domainsIn(shown.domains, belief)
@@ -49,7 +48,6 @@ export const IN_LISTS: ChoiceRows = {
   /** Whether domains are shown as they were sent: in the response to that request, and in later ones. */
   'canonical-form': {
     on: 'success',
-    isLong: true,
     read({ reading: { shown, exchange }, asked, track: { belief } }, choice) {
       const echoed = shown.added ?? shown.removed
       if (echoed !== undefined) {
@@ -73,7 +71,6 @@ export const IN_LISTS: ChoiceRows = {
   'unprocessed-domains': {
     of: ['listDmarc'],
     on: 'success',
-    isLong: true,
     read({ reading: { shown, exchange }, track: { belief }, now, refreshes }, choice) {
       if (shown.domains === undefined || exchange.overlaps) return undefined
       const seen = new Set(shown.domains.map(comparable))
@@ -92,7 +89,6 @@ export const IN_LISTS: ChoiceRows = {
   'shared-domains': {
     of: ['listDomainGroups'],
     on: 'success',
-    isLong: true,
     read({ reading: { shown, exchange }, track: { belief } }, choice) {
       if (exchange.overlaps) return undefined
       let isMoved: boolean | undefined

@@ -98,7 +98,7 @@ export class Judge {
       checkContract(reading, asked, this.#widest, report)
       const quota = readQuotaFields(reading)
       this.#follow(reading, quota, track, report)
-      findings.push(...this.#readChoices(reading, asked, quota, track))
+      this.#readChoices({ reading, asked, quota, track }, findings)
     }
     this.#judge(reading, asked, track, report)
     this.#tracks.settle(track)
@@ -130,10 +130,12 @@ export class Judge {
   }
 
   /** Compares a response with earlier ones. */
-  #follow(reading: ReadExchange, fields: QuotaFields | undefined, { quota, figures }: Track, report: Report): void {
+  #follow(reading: ReadExchange, fields: QuotaFields | undefined, track: Track, report: Report): void {
     this.#requestIds.take(reading, report)
-    if (fields !== undefined) quota.take(reading, fields, report)
-    figures.take(reading, report)
+    if (fields !== undefined) track.quota.take(reading, fields, report)
+    track.figures.take(reading, report)
+    track.scheme.take(reading)
+    track.charges.take(reading, fields)
     const message = messageOf(reading)
     if (message === undefined) return
     const texts = this.#messages.get(message.of) ?? new Set()
@@ -141,35 +143,31 @@ export class Judge {
     if (texts.size < MESSAGES) this.#messages.set(message.of, texts.add(redactKeys(message.text)))
   }
 
-  /** Notes what an exchange shows of choices. Returns those alternatives that the operation shows for the first time. */
-  #readChoices(
-    reading: ReadExchange,
-    asked: AskedRequest,
-    quota: QuotaFields | undefined,
-    track: Track,
-  ): JudgedDifference[] {
-    return this.#choices.read(reading, asked, quota, track).flatMap((shown) => {
+  /** Notes what an exchange shows of choices, and adds those alternatives that the operation shows for the first time. */
+  #readChoices(seen: Parameters<ChoiceReader['read']>[0], findings: JudgedDifference[]): void {
+    const { reading } = seen
+    this.#choices.read(seen, (shown) => {
       noteObservation(shown, reading.exchange.id)
       const { id, permits } = shown
       const [number = 0] = permits
       const assumption = this.#assumptions.get(id)
-      if (permits.length > 1 || number === 0 || assumption === undefined) return []
-      if (this.#kept.isRepeated(idOf('decides assumption', reading, `${id}/${number}`))) return []
-      return [describeChoice(number, assumption, reading, this.#widest.contract)]
+      if (permits.length > 1 || number === 0 || assumption === undefined) return
+      if (this.#kept.isRepeated(idOf('decides assumption', reading, `${id}/${number}`))) return
+      findings.push(describeChoice(number, assumption, reading, this.#widest.contract))
     })
   }
 
   /** Judges the behaviour, as far as it is known what was asked and answered. */
   #judge(reading: ReadExchange, asked: AskedRequest, track: Track, report: Report): void {
     const { exchange, operation, outcome, failed, response } = reading
-    const { method, credentials } = exchange.request
+    const { method } = exchange.request
     const mayChange = changesSomething(method)
     if (method === 'HEAD') return
     const isAnswer = outcome.kind !== 'unreadable' && failed === undefined
     const isDone = outcome.kind === 'success' && response.status < 300
     const code =
       outcome.kind === 'refusal' && this.#widest.contract.catalogue.has(outcome.code) ? outcome.code : undefined
-    if (mayChange && code === undefined) this.#tracks.noteChange(credentials)
+    if (mayChange && code === undefined) this.#tracks.noteChange(track)
     if (!isAnswer || (!isDone && code === undefined)) {
       if (mayChange) doubtWhatIsNamed(asked, track.belief)
       return
