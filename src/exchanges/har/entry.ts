@@ -85,7 +85,7 @@ function sumOf(timings: unknown): number | undefined {
 }
 
 /** Why an entry is no exchange with the service; `undefined` if it is one. */
-export function asideOf(entry: Json, method: string, asked: HeaderFields): Aside | undefined {
+export function asideOf(entry: Json, method: string): Aside | undefined {
   const response = isObject(entry['response']) ? entry['response'] : {}
   const { _fetchType: fetched } = entry
   const isCached = [entry['_fromCache'], entry['fromCache']].some(
@@ -98,7 +98,8 @@ export function asideOf(entry: Json, method: string, asked: HeaderFields): Aside
   if (response['_fetchedViaServiceWorker'] === true && typeof source === 'string' && source !== 'network')
     return /cache/i.test(source) ? 'cache' : 'fulfilled'
   if (method !== 'OPTIONS') return undefined
-  return fieldOf(asked, 'access-control-request-method') !== undefined || entry['_resourceType'] === 'preflight'
+  return fieldsOf(entry['request'], 'access-control-request-method').length > 0 ||
+    entry['_resourceType'] === 'preflight'
     ? 'preflight'
     : undefined
 }
@@ -112,8 +113,8 @@ export function observerOf({ _serviceWorkerRef: worker, response }: Json): 'page
   return isObject(response) && response['_fetchedViaServiceWorker'] === true ? 'page with worker' : 'page'
 }
 
-/** The header fields of a message. Pseudo-header fields of HTTP/2 (`:path`) do not count. */
-export function fieldsOf(message: unknown): HeaderFields {
+/** The header fields of a message, or those with a name in lower case. Pseudo-header fields of HTTP/2 (`:path`) do not count. */
+export function fieldsOf(message: unknown, wanted?: string): HeaderFields {
   const list = isObject(message) ? message['headers'] : undefined
   const pairs = isObject(list) ? Object.entries(list).map(([name, value]) => ({ name, value })) : list
   if (!Array.isArray(pairs)) return []
@@ -122,6 +123,7 @@ export function fieldsOf(message: unknown): HeaderFields {
     if (!isObject(each)) continue
     const { name, value } = each
     if (typeof name !== 'string' || name === '' || name.startsWith(':')) continue
+    if (wanted !== undefined && !isNamed(name, wanted)) continue
     if (typeof value === 'number') fields.push([name, String(value)])
     // Some recorders write the fields of one name as lines.
     if (typeof value === 'string') fields.push([name, LINES.test(value) ? value.split(LINES).join(', ') : value])
@@ -151,7 +153,11 @@ export function requestFieldsOf(request: Json, fields: HeaderFields): HeaderFiel
 }
 
 export function fieldOf(fields: HeaderFields, wanted: string): string | undefined {
-  return fields.find(([name]) => name.length === wanted.length && name.toLowerCase() === wanted)?.[1]
+  return fields.find(([name]) => isNamed(name, wanted))?.[1]
+}
+
+function isNamed(name: string, wanted: string): boolean {
+  return name.length === wanted.length && name.toLowerCase() === wanted
 }
 
 /** The status of a response; `undefined` if none came, which recorders write as 0 or -1. */

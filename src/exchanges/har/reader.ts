@@ -60,9 +60,6 @@ interface FoundExchange extends TimeSpan {
   method: string
   /** Path and query, with the base path of the contract. */
   target: string
-  /** Of the request and of the response. */
-  asked: HeaderFields
-  answered: HeaderFields
   status: number | undefined
   mayChange: boolean
   isAfterGap: boolean
@@ -192,28 +189,28 @@ export class HarRecording {
     const span = spanOf(entry)
     if (typeof span === 'string') return span
     if (!isOwn && hidesId(place.target)) return 'has an address of which a part was blacked out'
-    const asked = fieldsOf(entry['request'])
-    const aside = asideOf(entry, method, asked)
+    const aside = asideOf(entry, method)
     if (aside !== undefined) {
       this.tally[aside]++
       return undefined
     }
     // All keys must be known before any exchange is shown, because an earlier exchange may contain a key.
-    const written = isOwn ? undefined : fieldOf(asked, 'authorization')
+    const sent = isOwn ? [] : fieldsOf(entry['request'], 'authorization')
+    const [[, written] = []] = sent
     if (written !== undefined && !isHiddenKey(written)) {
       if (isKey(written)) recording.hasKeys = true
-      this.#keys.credentialsOf(asked)
+      this.#keys.credentialsOf(sent)
     }
-    const answered = fieldsOf(entry['response'])
-    const facts = { recording, entry, number, method, asked, answered, status: statusOf(entry['response']) }
+    const facts = { recording, entry, number, method, status: statusOf(entry['response']) }
     return { ...facts, ...span, target: this.#basePath + rest, mayChange: changesSomething(method) }
   }
 
   #readExchange(found: FoundExchange, overlaps: boolean): Exchange {
-    const { at, until, number, recording, method, target, asked, answered, status, entry } = found
+    const { at, until, number, recording, method, target, status, entry } = found
     const { path, isOwn } = recording
     const request = isObject(entry['request']) ? entry['request'] : {}
     const response = isObject(entry['response']) ? entry['response'] : {}
+    const [asked, answered] = [fieldsOf(request), fieldsOf(response)]
     const split = (fields: HeaderFields) => (isOwn ? { shown: fields, hidden: [] } : splitFields(fields))
     const [sent, came] = [split(requestFieldsOf(request, asked)), split(answered)]
     const redact = this.#keys.redactorFor({ target, fields: [...sent.shown, ...came.shown] })
@@ -303,7 +300,7 @@ function withoutRepeated(found: readonly FoundExchange[]): readonly FoundExchang
   const dropped = new Set<FoundExchange>()
   const latest = new Map<string, FoundExchange>()
   for (const exchange of found) {
-    const id = fieldOf(exchange.answered, 'x-request-id') ?? ''
+    const [[, id = ''] = []] = fieldsOf(exchange.entry['response'], 'x-request-id')
     if (id === '' || isReplaced(id)) continue
     const other = latest.get(id)
     const isRepeated = other !== undefined && isSame(other, exchange)
