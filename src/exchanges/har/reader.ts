@@ -99,7 +99,8 @@ export class HarRecording {
 
   /** @throws HarError if requests went to several services */
   private constructor(files: readonly HarFile[], { contract, baseUrl, signal }: HarOptions) {
-    const urls = files.flatMap(({ entries }) => entries.flatMap((entry) => placeOf(entry) ?? []))
+    const urls = new Map<string, number>()
+    for (const { entries } of files) for (const entry of entries) countUrl(entry, urls)
     this.baseUrl = baseUrl?.replace(/\/+$/, '') ?? guessService(urls, contract)
     this.hosts = describeHosts(urls)
     this.#service = this.baseUrl === undefined ? undefined : splitUrl(this.baseUrl)
@@ -252,8 +253,9 @@ export class HarRecording {
   }
 }
 
-function placeOf(entry: unknown): SplitUrl | undefined {
-  return splitUrl((isObject(entry) ? requestLineOf(entry)?.url : undefined) ?? '')
+function countUrl(entry: unknown, urls: Map<string, number>): void {
+  const url = isObject(entry) ? requestLineOf(entry)?.url : undefined
+  if (url !== undefined) urls.set(url, (urls.get(url) ?? 0) + 1)
 }
 
 /** Most requests have the same value. */
