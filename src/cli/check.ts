@@ -36,10 +36,10 @@ export const check: Command = {
     const { choices } = review
     return execute('check', terminal, async (execution) => {
       const seen = await judgeRecordings(files, { choices, ...values }, execution)
-      const { conclusion, answers, target, leftOut } = seen
+      const { conclusion, target, leftOut } = seen
       const report = describeFindings({
         ...{ ...seen, ...execution.times, tool: 'check', title: files.join(', '), choices, failOn: values.failOn },
-        baseline: review.apply(conclusion.findings, answers),
+        baseline: review.apply(conclusion.findings, conclusion.answers),
         facts: [
           ...(target === undefined ? [] : [{ name: 'Service', value: target }]),
           ...(leftOut === '' ? [] : [{ name: 'Left out', value: leftOut }]),

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import type { Choices } from '../contract/choices.ts'
-import { AnswerCounts } from '../evidence/answers.ts'
 import { describeFindings } from '../evidence/report.ts'
 import { HarFileError, HarWriter } from '../exchanges/har/writer.ts'
 import { isLoopback } from '../ground/hosts.ts'
@@ -87,8 +86,7 @@ export const proxy: Command = {
     const recording = await openRecording(values.record, sources.record)
     const work = async (execution: Execution) => {
       const judge = new Judge({ choices, isSoleWriter: values.soleWriter })
-      const answers = new AnswerCounts(choices.contract)
-      const session = { reading, review, target, execution, answers, recording, judge }
+      const session = { reading, review, target, execution, recording, judge }
       const running = await withNamedOptions(sources, () => start(session))
       try {
         await checkService(session)
@@ -107,7 +105,7 @@ export const proxy: Command = {
       const { secrets } = running.witness.keys
       const isWhole = unjudged.length === 0
       const findings = conclusion.findings.filter((finding) => isCounted(finding, values.failOn))
-      return review.finish({ conclusion, answers, report, findings, isWhole, target: target.url, secrets }, execution)
+      return review.finish({ conclusion, report, findings, isWhole, target: target.url, secrets }, execution)
     }
     try {
       return await execute('proxy', terminal, work, { exitsWith: values.exitWith })
@@ -123,7 +121,6 @@ interface ProxySession {
   review: Review
   target: ProxyTarget
   execution: Execution
-  answers: AnswerCounts
   judge: Judge
   recording: HarWriter | undefined
 }
@@ -157,7 +154,7 @@ async function openRecording(file: string | undefined, source: string): Promise<
 }
 
 function start(session: ProxySession): Promise<RunningProxy> {
-  const { review, judge, recording, target, answers, execution, reading } = session
+  const { review, judge, recording, target, execution, reading } = session
   const { host, port, maxConnections, admin, adminToken, failOn } = reading.values
   const seen = new Set<string>()
   const say = (sentence: string) => execution.progress.print(`dmarc-understudy: ${printable(sentence)}`)
@@ -170,8 +167,8 @@ function start(session: ProxySession): Promise<RunningProxy> {
       error: (fields, message) => say(`${message} ${'err' in fields ? (fields.err as Error).stack : ''}`),
     },
     record: recording && ((exchange) => recording.add(exchange)),
-    seen: (exchange) => answers.note(exchange),
-    counts: (finding) => isCounted(finding, failOn) && (review.apply([finding], answers)?.accepted ?? []).length === 0,
+    counts: (finding) =>
+      isCounted(finding, failOn) && (review.apply([finding], judge.answers)?.accepted ?? []).length === 0,
     found(finding) {
       if (finding.label === 'cannot tell' || seen.has(finding.id) || seen.size > SHOWN_LIVE) return
       seen.add(finding.id)
@@ -221,14 +218,14 @@ async function describe(
   conclusion: Conclusion,
   unjudged: readonly string[],
 ): Promise<Report> {
-  const { review, target, answers, recording, reading, execution } = session
+  const { review, target, recording, reading, execution } = session
   const { values } = reading
   const { sightings } = running.witness
   const { startedAt, seconds } = execution.times
   const report = describeFindings({
-    ...{ tool: 'proxy', title: target.url, conclusion, choices: review.choices, answers, startedAt, seconds },
+    ...{ tool: 'proxy', title: target.url, conclusion, choices: review.choices, startedAt, seconds },
     failOn: values.failOn,
-    baseline: review.apply(conclusion.findings, answers),
+    baseline: review.apply(conclusion.findings, conclusion.answers),
     failures: unjudged,
     warnings: warningsOf(running, recording),
     facts: [

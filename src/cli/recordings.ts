@@ -1,8 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import type { Choices } from '../contract/choices.ts'
-import { AnswerCounts } from '../evidence/answers.ts'
 import { HarError } from '../exchanges/har/file.ts'
-import type { RecordingCounts } from '../exchanges/har/finder.ts'
+import type { RecordingCounts } from '../exchanges/har/reader.ts'
 import { HarRecording } from '../exchanges/har/reader.ts'
 import { shorten } from '../ground/show.ts'
 import { nextTurn } from '../ground/timers.ts'
@@ -18,7 +17,6 @@ export const SOLE_WRITER = optIn(
 /** What recordings show of a service. */
 export interface RecordedTraffic {
   conclusion: Conclusion
-  answers: AnswerCounts
   /** The base URL of the service, and all keys that were found. */
   target: string | undefined
   secrets: readonly string[]
@@ -53,12 +51,10 @@ export async function judgeRecordings(
     const { size, secrets, baseUrl: target } = recording
     execution.show(`0 of ${size} exchanges judged`)
     const judge = new Judge({ choices, isSoleWriter: soleWriter })
-    const answers = new AnswerCounts(choices.contract)
     let done = 0
     try {
       for (const { exchange, isAfterGap } of recording.exchanges()) {
         if (isAfterGap) judge.forget()
-        answers.note(exchange)
         judge.take(exchange)
         if (++done % UNINTERRUPTED !== 0) continue
         execution.show(`${done} of ${size} exchanges judged`)
@@ -68,7 +64,7 @@ export async function judgeRecordings(
     } catch (error) {
       if (!(error instanceof Interrupted)) throw error
     }
-    return { conclusion: judge.conclude(), answers, target, secrets, ...describe(recording, signal.aborted) }
+    return { conclusion: judge.conclude(), target, secrets, ...describe(recording, signal.aborted) }
   } catch (error) {
     throw error instanceof HarError ? new UsageError(`${execution.name}: ${error.message}`) : error
   }

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import { type Choices, readChoices } from '../contract/choices.ts'
 import { readOverlays } from '../contract/overlay.ts'
-import type { AnswerCounts } from '../evidence/answers.ts'
 import {
   type AppliedBaseline,
   applyBaseline,
   dayOf,
+  lookedAt,
   readBaseline,
   updateBaseline,
   writeBaseline,
@@ -13,6 +13,7 @@ import {
 import { writeEvidence } from '../evidence/evidence-file.ts'
 import { EvidenceError } from '../evidence/evidence-input.ts'
 import { systemClock } from '../ground/clock.ts'
+import type { AnswerCounts } from '../judge/answer-counts.ts'
 import { FAIL_ON, type JudgedDifference } from '../judge/finding.ts'
 import type { Conclusion } from '../judge/judge.ts'
 import type { Report } from '../reports/report.ts'
@@ -50,7 +51,6 @@ export const FAIL_ON_OPTION = {
 /** What a command has found out about a service. */
 interface Found {
   conclusion: Conclusion
-  answers: AnswerCounts
   report: Report
   /** All findings that would count without the baseline. */
   findings: readonly JudgedDifference[]
@@ -95,9 +95,9 @@ export async function openReview(
 
   return {
     choices,
-    apply: (findings, { looked }) =>
-      file === undefined ? undefined : applyBaseline(findings, looked, baseline, dayOf(systemClock())),
-    async finish({ conclusion, answers, report, findings, isWhole, target, secrets }, execution) {
+    apply: (findings, answers) =>
+      file === undefined ? undefined : applyBaseline(findings, lookedAt(answers), baseline, dayOf(systemClock())),
+    async finish({ conclusion, report, findings, isWhole, target, secrets }, execution) {
       execution.terminal.learn(secrets)
       // The report comes first, so nothing that prevents the other files can keep it back.
       let code = await execution.deliver(report, targets)
@@ -113,7 +113,7 @@ export async function openReview(
       const seen = { tool, choices, overlays: values.overlays, targets: target === undefined ? [] : [target], secrets }
       if (evidence !== undefined) await attempt(() => writeEvidence(evidence, conclusion, seen))
       if (isUpdated && isWhole && file !== undefined) {
-        await attempt(() => writeBaseline(file, updateBaseline(findings, answers.looked, baseline)))
+        await attempt(() => writeBaseline(file, updateBaseline(findings, lookedAt(conclusion.answers), baseline)))
       }
       return code
     },

@@ -1,6 +1,5 @@
 import type { Contract } from '../contract/contract.ts'
 import { LIMITS } from '../domain/limits.ts'
-import { AnswerCounts } from '../evidence/answers.ts'
 import { show } from '../ground/show.ts'
 import {
   fileName,
@@ -165,10 +164,8 @@ async function verifyTarget(asking: Asking, { values }: VerifyReading, review: R
   }
   const { result, sweep } = asked
   const { conclusion, ended } = result
-  const answers = new AnswerCounts(choices.contract)
-  for (const { exchange } of result.exchanges) answers.note(exchange)
   const findings = conclusion.findings.filter(concernsService)
-  const accepted = new Set(review.apply(findings, answers)?.accepted.map(({ finding }) => finding.id))
+  const accepted = new Set(review.apply(findings, conclusion.answers)?.accepted.map(({ finding }) => finding.id))
   const isAccepted = ({ id }: { id: string }) => accepted.has(id)
   const assessment = assess({ result, choices, target, isAccepted, minReached, isSoleWriter })
   const { interruptedWith, ...times } = execution.times
@@ -176,5 +173,5 @@ async function verifyTarget(asking: Asking, { values }: VerifyReading, review: R
   const exitCode = ended?.kind === 'interrupted' ? interruptedWith : isBroken ? 3 : undefined
   const report = describeVerify({ ...{ target, result, assessment, choices, minReached, sweep, exitCode }, ...times })
   const isWhole = ended === undefined
-  return review.finish({ conclusion, answers, report, findings, isWhole, target, secrets: [apiKey] }, execution)
+  return review.finish({ conclusion, report, findings, isWhole, target, secrets: [apiKey] }, execution)
 }

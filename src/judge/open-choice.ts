@@ -96,7 +96,5 @@ export interface ChoiceRow {
   /** The operations that show it; by default, all of them show it, and paths that are none. */
   of?: readonly string[]
   on?: 'success' | 'refusal'
-  /** Whether it takes long. Once it has shown the same often enough, it is read only now and then. */
-  isLong?: true
 }
 export type ChoiceRows = Readonly<Record<string, ChoiceRow>>

@@ -13,7 +13,7 @@ import { Witness, type WitnessOptions } from './witness.ts'
 
 export interface ProxyOptions
   extends Pick<RelayOptions, 'target' | 'host' | 'port' | 'maxConnections' | 'idle'>,
-    Pick<WitnessOptions, 'judge' | 'record' | 'seen' | 'found'> {
+    Pick<WitnessOptions, 'judge' | 'record' | 'found'> {
   contract: Contract
   /** Whether there is a control plane below `/__admin`. */
   admin: boolean
@@ -45,7 +45,7 @@ const FIRST = 10
 
 /** Starts to listen. @throws an error of `listen`, such as `EADDRINUSE` */
 export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
-  const { target, contract, host, admin, adminToken, log, judge, record, seen, found } = options
+  const { target, contract, host, admin, adminToken, log, judge, record, found } = options
   const said = new Set<string>()
   const say = (sentence: string) => {
     if (said.has(sentence) || said.size >= SAID_LIMIT) return
@@ -56,7 +56,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   let plane: ControlPlane | undefined
   const counts = { failed: 0, unpassed: 0 }
   const witness = new Witness({
-    ...{ target, judge, record, seen, found },
+    ...{ target, judge, record, found },
     basePath: contract.basePath,
     note: (...noted) => plane?.note(...noted),
     failed(error) {

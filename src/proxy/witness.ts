@@ -41,8 +41,6 @@ export interface WitnessOptions {
   judge: TrafficJudge
   /** Records the exchange, if the user asked for a recording. It must not throw. */
   record?: ((exchange: RecordedExchange) => void) | undefined
-  /** Takes each exchange with the service before it is judged. */
-  seen?: ((exchange: Exchange) => void) | undefined
   /** Adds each exchange to the journal, after its judgement if there is one. */
   note?: ((sighting: Sighting, passed: PassedExchange) => void) | undefined
   found(finding: JudgedDifference): void
@@ -86,11 +84,9 @@ export class Witness {
   }
 
   #examine(passed: PassedExchange): void {
-    const { record, seen, note, found } = this.#options
+    const { record, note, found } = this.#options
     const sighting = readSighting(passed, this.keys, this.#options)
-    const { exchange, isOfService } = sighting
     record?.(sighting.recorded)
-    if (isOfService) seen?.(exchange)
     this.#count(sighting, passed.broken !== undefined)
     try {
       this.#judge(sighting)

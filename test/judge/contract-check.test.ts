@@ -412,8 +412,7 @@ it('Another choice comes with what an overlay would have to say', async () => {
   const own = widestOf(await loadContract({ overlays }))
   const read = createReader(own.contract)
   const judge = (made: Made) => {
-    const reading = read(exchangeOf(made))
-    return reading === undefined ? [] : problemsIn(reading, own)
+    return problemsIn(read(exchangeOf(made)), own)
   }
   expect(judge({ ...ADD, status: 404, body: failure('invalid_domain') })).toEqual([])
   expect(judge({ ...ADD, status: 203, body: added })).toEqual([])
@@ -454,8 +453,7 @@ describe('a service that keeps the specification in its own way is not accused',
   it.each(Array.from({ length: 24 }, (_, seed) => seed))('of anything in a single exchange: %d', (seed) => {
     const read = createReader(widest.contract)
     for (const exchange of play(thoroughSession, new Twins(randomProfile(seed)))) {
-      const reading = read(exchange)
-      const found = reading === undefined ? [] : judgeSingle(reading, widest)
+      const found = judgeSingle(read(exchange), widest)
       const accused = found.filter((finding) => isFailure(finding) && partyOf(finding) === 'service')
       expect(accused).toEqual([])
     }
