@@ -2,10 +2,12 @@ import type { Refusal } from '../domain/errors.ts'
 import { isInstant, parseDuration } from '../domain/iso-8601.ts'
 import { kebab } from '../domain/settings.ts'
 import { valueAt } from '../ground/json.ts'
+import { isSource } from '../ground/package-files.ts'
 import type { Api } from './api.ts'
 import { compileApi } from './api-compiler.ts'
-import { readDocument, resolveDocument } from './document.ts'
+import { readDocument, readWritten, resolveDocument } from './document.ts'
 import { createCompiler } from './schema-compiler.ts'
+import { expandShortForm } from './short-form.ts'
 
 /** The error codes of the control plane. Its document gives each a status and a message. A test compares both lists. */
 export const ADMIN_CODES = [
@@ -33,7 +35,7 @@ export const ADMIN_CODES = [
 export type AdminCode = (typeof ADMIN_CODES)[number]
 export type AdminRefusal = Refusal<AdminCode>
 
-/** The control plane's OpenAPI document. */
+/** The control plane's document in short form. The build writes the whole OpenAPI document. */
 const CONTROL_DOCUMENT = 'src/admin/openapi.yaml'
 
 let api: Promise<Api> | undefined
@@ -49,7 +51,9 @@ export function loadControlApi({ validated = true }: { validated?: boolean } = {
 }
 
 async function compileControlApi(validated: boolean): Promise<Api> {
-  const text = await readDocument({ path: CONTROL_DOCUMENT, codes: ADMIN_CODES, validated })
+  const written = await readWritten(CONTROL_DOCUMENT)
+  const source = isSource ? expandShortForm(written) : written
+  const text = await readDocument({ path: CONTROL_DOCUMENT, source, codes: ADMIN_CODES, validated })
   const document = await resolveDocument(text)
   const formats = { 'date-time': isInstant, duration: (given: string) => parseDuration(given) !== undefined }
   return compileApi(document, createCompiler(formats, { validateSchema: !validated }))
@@ -64,11 +68,9 @@ const LIMITS = [
   'keysPerAccount',
   'recordsLimit',
   'overviewRecords',
-  'namedDomains',
   'answerLimit',
   'pageDefault',
   'pageLimit',
-  'pageBytes',
   'eventStreams',
 ] as const
 

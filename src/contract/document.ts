@@ -120,8 +120,8 @@ function jsonPathOf(file: string): string {
   return file.replace(/^(?:src\/)?(.*)\.yaml$/, 'dist/$1.json')
 }
 
-/** A document as it is written. @throws ContractError */
-async function readWritten(file: string): Promise<Json> {
+/** A document as it is written, or as the build has written it. @throws ContractError */
+export async function readWritten(file: string): Promise<Json> {
   if (!isSource && !isAbsolute(file)) return JSON.parse(readPackageFile(jsonPathOf(file)).toString())
   const source = await parseYaml(readText(file).toString(), file)
   if (!isObject(source)) throw new ContractError(file, '', 'An OpenAPI document must be an object.')

@@ -16,10 +16,10 @@ describe('an explanation', () => {
     await service.get('/domains')
     const own = await service.explain()
     expect(own).toMatchObject({ summary: 'listDomains succeeded.', rules: [{ id: 'all-domains-listed' }] })
-    expect(own.page).toBe(`${service.adminUrl}/page/default/requests/${own.request_id}`)
+    expect(own.page).toBe(`${service.adminUrl}/page/default/requests/${own.id}`)
     await service.send('GET', '/domains', undefined, NOBODY)
     const nobodys = await service.explain()
-    expect(nobodys.page).toBe(`${service.adminUrl}/page/default/requests/${nobodys.request_id}?whose=none`)
+    expect(nobodys.page).toBe(`${service.adminUrl}/page/default/requests/${nobodys.id}?whose=none`)
     await service.send('POST', '/domains', { domains: ['no host', 'x', 'new.example'] })
     const refused = await service.explain()
     expect(refused.summary).toMatch(
