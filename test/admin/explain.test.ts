@@ -35,6 +35,23 @@ describe('an explanation', () => {
     expect((await service.ask('GET', `/explain/${id}`)).status).toBe(404)
   })
 
+  it('is that of the request which an address names, or none: also after a reset, and a start with the same seed', async () => {
+    const [service, later] = [await startObserved({ seed: 7 }), await startObserved({ seed: 7 })]
+    await service.get('/domains')
+    const former = await service.explain()
+    await service.ask('POST', '/accounts/default/reset')
+    for (const each of [service, later]) {
+      await each.get('/dmarc')
+      const { id, request_id } = await each.latest()
+      expect(request_id).toBe(former.request_id)
+      expect((await each.ask('GET', `/explain/${request_id}`)).data.operation).toBe('listDmarc')
+      expect((await each.ask('GET', `/explain/${id}`)).data.operation).toBe('listDmarc')
+      expect((await each.ask('GET', `/explain/${former.id}`)).status).toBe(404)
+      const rewind = await each.ask('POST', '/accounts/default/rewind', { request_id: former.id })
+      expect(rewind.status).toBe(404)
+    }
+  })
+
   it('is gone with its account', async () => {
     const service = await startObserved()
     await service.send('GET', '/domains', undefined, withKey('sandbox_gone'))
