@@ -49,9 +49,10 @@ async function buildAll() {
 async function writeDocuments() {
   const { load } = await import('js-yaml')
   const { writeTolerantDocument } = await import('../dist/contract/tolerant.js')
+  const { expandShortForm } = await import('../dist/contract/short-form.js')
   const [own, control] = ['openapi.yaml', 'src/admin/openapi.yaml'].map((path) => load(readFileSync(path, 'utf8')))
   writeFileSync('openapi.tolerant.yaml', await writeTolerantDocument(own))
-  writeFileSync('dist/admin/openapi.json', JSON.stringify(control))
+  writeFileSync('dist/admin/openapi.json', JSON.stringify(expandShortForm(control)))
   writeFileSync(WHOLE, JSON.stringify(own))
 }
 

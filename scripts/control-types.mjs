@@ -4,12 +4,13 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { load } from 'js-yaml'
+import { expandShortForm } from '../dist/contract/short-form.js'
 
 process.chdir(fileURLToPath(new URL('../', import.meta.url)))
 const SOURCE = 'src/admin/openapi.yaml'
 const TARGET = 'src/contract/control-document.ts'
 
-const document = load(readFileSync(SOURCE, 'utf8'))
+const document = expandShortForm(load(readFileSync(SOURCE, 'utf8')))
 const text =
   format(`// Written by scripts/control-types.mjs from ${SOURCE}, which explains each field; run it after a change there.
 

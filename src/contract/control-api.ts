@@ -2,10 +2,12 @@ import type { Refusal } from '../domain/errors.ts'
 import { isInstant, parseDuration } from '../domain/iso-8601.ts'
 import { kebab } from '../domain/settings.ts'
 import { valueAt } from '../ground/json.ts'
+import { isSource } from '../ground/package-files.ts'
 import type { Api } from './api.ts'
 import { compileApi } from './api-compiler.ts'
 import { prepareDocument, readSource } from './document.ts'
 import { createCompiler } from './schema-compiler.ts'
+import { expandShortForm } from './short-form.ts'
 
 /** The error codes of the control plane. Its document gives each a status and a message. A test compares both lists. */
 export const ADMIN_CODES = [
@@ -33,7 +35,7 @@ export const ADMIN_CODES = [
 export type AdminCode = (typeof ADMIN_CODES)[number]
 export type AdminRefusal = Refusal<AdminCode>
 
-/** The control plane's OpenAPI document. */
+/** The control plane's document in short form. The build writes the whole OpenAPI document. */
 const CONTROL_DOCUMENT = 'src/admin/openapi.yaml'
 
 /** The document of the control plane. All servers of the process share it. */
@@ -41,7 +43,8 @@ let api: Promise<Api> | undefined
 
 /** The compiled document of the control plane, whose schemas are compiled at their first use. */
 export function loadControlApi(): Promise<Api> {
-  api ??= readSource([], CONTROL_DOCUMENT).then((source) => {
+  api ??= readSource([], CONTROL_DOCUMENT).then((written) => {
+    const source = isSource ? expandShortForm(written) : written
     const document = prepareDocument(source, { file: CONTROL_DOCUMENT, codes: ADMIN_CODES })
     const formats = { 'date-time': isInstant, duration: (given: string) => parseDuration(given) !== undefined }
     return compileApi(document, { compile: createCompiler(formats) })
@@ -58,11 +61,9 @@ const LIMITS = [
   'keysPerAccount',
   'recordsLimit',
   'overviewRecords',
-  'namedDomains',
   'answerLimit',
   'pageDefault',
   'pageLimit',
-  'pageBytes',
   'eventStreams',
 ] as const
 

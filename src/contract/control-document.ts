@@ -11,6 +11,7 @@ export interface Schemas {
       count: number
       by_code: Record<string, number>
       first: {
+        id: Schemas['EntryId']
         request_id: string
         account: string | null
         operation: string | null
@@ -288,8 +289,10 @@ export interface Schemas {
     body?: unknown
   }
   Message: { headers: Record<string, string>; body: string | null; body_size: number; truncated: boolean }
+  EntryId: string
   JournalEntry: {
     ordinal: number
+    id: Schemas['EntryId']
     request_id: string
     account: string | null
     key: string | null
@@ -320,6 +323,7 @@ export interface Schemas {
   Allowance: { limit: number; remaining: number; resets_at: Schemas['Instant'] } | null
   Problem: { code: string; field: string | null; message: string; received: string | null }
   Explanation: {
+    id: Schemas['EntryId']
     request_id: string
     account: string | null
     operation: string | null
@@ -417,12 +421,17 @@ export interface Schemas {
     success: false
     error: { code: string; message: string; problems: { code: string; field: string | null; message: string }[] }
   }
-  Success: { success: true; data: unknown }
+  SetDomain: { domain: string; features: string[]; record: Schemas['DmarcRecord'] | null }
+  Clock: { now: Schemas['Instant']; frozen: boolean }
+  Quotas: {
+    enforced: boolean
+    quotas: { key: string | null; bucket: string; limit: number; remaining: number; resets_at: Schemas['Instant'] }[]
+  }
+  RequestPage: { requests: Schemas['JournalEntry'][]; count: Schemas['Count']; next: Schemas['NextRequest'] }
 }
 
 /** By operationId: the parameters in the path and in the query, the body of the request, and the `data` of the answer. */
 export interface Operations {
-  getDashboard: object
   getHealth: { data: { status: 'ok'; instance: string } }
   getReadiness: {
     data: { status: 'ready'; instance: string; store: 'memory' | 'folder' | 'redis'; limitation: string | null }
@@ -501,28 +510,16 @@ export interface Operations {
     data: { group: Schemas['Group'] }
   }
   deleteGroup: { path: { account: string; group: string }; data: Record<string, unknown> }
-  getGroupOverview: { path: { account: string; group: string }; query: { days?: string }; data: Schemas['Overview'] }
   listDailyRecords: {
     path: { account: string }
     query: { from: Schemas['Day']; to: Schemas['Day']; domain?: string }
     data: { days: { date: Schemas['Day']; records: Schemas['DmarcRecord'][] }[] }
   }
   getOverview: { path: { account: string }; query: { days?: string }; data: Schemas['Overview'] }
-  setFeatures: {
-    path: { account: string; domain: string }
-    body: { features: string[] }
-    data: { domain: string; features: string[]; record: Schemas['DmarcRecord'] | null }
-  }
-  pinDmarc: {
-    path: { account: string; domain: string }
-    body: Schemas['Pin']
-    data: { domain: string; features: string[]; record: Schemas['DmarcRecord'] | null }
-  }
-  unpinDmarc: {
-    path: { account: string; domain: string }
-    data: { domain: string; features: string[]; record: Schemas['DmarcRecord'] | null }
-  }
-  getClock: { path: { account: string }; data: { now: Schemas['Instant']; frozen: boolean } }
+  setFeatures: { path: { account: string; domain: string }; body: { features: string[] }; data: Schemas['SetDomain'] }
+  pinDmarc: { path: { account: string; domain: string }; body: Schemas['Pin']; data: Schemas['SetDomain'] }
+  unpinDmarc: { path: { account: string; domain: string }; data: Schemas['SetDomain'] }
+  getClock: { path: { account: string }; data: Schemas['Clock'] }
   updateClock: {
     path: { account: string }
     body: {
@@ -531,22 +528,13 @@ export interface Operations {
       to?: 'window-end' | 'refresh' | 'grace-end'
       frozen?: boolean
     }
-    data: { now: Schemas['Instant']; frozen: boolean }
+    data: Schemas['Clock']
   }
-  getQuotas: {
-    path: { account: string }
-    data: {
-      enforced: boolean
-      quotas: { key: string | null; bucket: string; limit: number; remaining: number; resets_at: Schemas['Instant'] }[]
-    }
-  }
+  getQuotas: { path: { account: string }; data: Schemas['Quotas'] }
   updateQuota: {
     path: { account: string }
     body: { key?: string; bucket: string; remaining: number }
-    data: {
-      enforced: boolean
-      quotas: { key: string | null; bucket: string; limit: number; remaining: number; resets_at: Schemas['Instant'] }[]
-    }
+    data: Schemas['Quotas']
   }
   listFaultSets: { data: { sets: { name: string; description: string; rules: Schemas['FaultRule'][] }[] } }
   addFaultSet: { path: { account: string; set: string }; data: { faults: Schemas['Fault'][] } }
@@ -574,7 +562,7 @@ export interface Operations {
       before?: string
       limit?: string
     }
-    data: { requests: Schemas['JournalEntry'][]; count: Schemas['Count']; next: Schemas['NextRequest'] }
+    data: Schemas['RequestPage']
   }
   listRequests: {
     path: { account: string }
@@ -592,7 +580,7 @@ export interface Operations {
       before?: string
       limit?: string
     }
-    data: { requests: Schemas['JournalEntry'][]; count: Schemas['Count']; next: Schemas['NextRequest'] }
+    data: Schemas['RequestPage']
   }
   clearRequests: { path: { account: string }; data: Record<string, unknown> }
   verifyRequests: {

@@ -150,15 +150,15 @@ export class ViolationWatches {
 
   /** The account of the request may be gone. */
   async #describe(request: RequestReport): Promise<ViolationReport> {
-    const { request_id, account, operation, method, path, status, code, problems } = request
+    const { id, request_id, account, operation, method, path, status, code, problems } = request
     try {
-      const explained = await this.#source.client.call('explainRequest', { parameters: { 'request-id': request_id } })
+      const explained = await this.#source.client.call('explainRequest', { parameters: { 'request-id': id } })
       const { describeExample } = await import('../journal/verdict-report.ts')
       return describeExample(explained)
     } catch (error) {
       if (!(error instanceof ControlError)) throw error
       const message = problems[0]?.message ?? error.message
-      return { request_id, account, operation, method, path, status, code, message, correction: null, page: null }
+      return { id, request_id, account, operation, method, path, status, code, message, correction: null, page: null }
     }
   }
 

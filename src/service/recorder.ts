@@ -69,10 +69,10 @@ export function createRecorder({ contract, exchanges, clock, log, urls }: Record
   }
 
   /** The address of a refused request. The log hides some ids of accounts, so it has no address with such an id. */
-  function pageOf({ requestId, account, status = 0, violatesContract }: NewEntry): string | undefined {
+  function pageOf({ id = '', account, status = 0, violatesContract }: NewEntry): string | undefined {
     if (urls === undefined || (status < 400 && !violatesContract)) return undefined
     if (account !== undefined && nameAccount(account) !== account) return undefined
-    return pageAddress(requestId, account, urls)
+    return pageAddress(id, account, urls)
   }
 
   function writeLog(exchange: Exchange, entry: NewEntry, duration: number): void {
@@ -113,6 +113,7 @@ export function createRecorder({ contract, exchanges, clock, log, urls }: Record
     return {
       // The journal gives it. A field that is added later would need another object in each entry.
       ordinal: 0,
+      id: journal.nextId(),
       requestId,
       account: known?.account.id,
       key,
@@ -121,7 +122,7 @@ export function createRecorder({ contract, exchanges, clock, log, urls }: Record
       method: hidden.redact(request.method ?? ''),
       target: shown,
       path: path === target ? shown : hidden.redact(path),
-      headers: hidden.headers(request.rawHeaders),
+      headers: hidden.headers,
       body: content === undefined ? unreadBody(request) : hidden.body(content),
       operation: operation?.id,
       allowance,

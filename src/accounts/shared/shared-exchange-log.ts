@@ -164,6 +164,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     const firsts: Record<string, string> = {}
     if (circumstances.judged) counts.set('judged', 1)
     if (entry.injected) counts.set('injected', 1)
+    entry.id ??= this.journal.nextId()
     const text = JSON.stringify(entry)
     if (entry.violatesContract) {
       counts.set('violations', 1).set(`code ${violatedCode(entry)}`, 1)

@@ -19,9 +19,9 @@ const explanations = createSource({ after: 'nothing', isShared: true }, (_, requ
 export function RequestDetail({ requestId, list }: { requestId: string; list: readonly JournalEntry[] }) {
   const loaded = explanations.use(requestId)
   const exchange = loaded.data?.exchange
-  const index = list.findIndex(({ request_id }) => request_id === requestId)
-  const newer = index < 0 ? undefined : list[index - 1]?.request_id
-  const older = index < 0 ? undefined : list[index + 1]?.request_id
+  const index = list.findIndex(({ id, request_id }) => id === requestId || request_id === requestId)
+  const newer = index < 0 ? undefined : list[index - 1]?.id
+  const older = index < 0 ? undefined : list[index + 1]?.id
   useSteps(newer, older)
   return (
     <Detail

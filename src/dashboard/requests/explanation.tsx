@@ -69,9 +69,9 @@ export function ExplanationView({ explanation }: { explanation: Explanation }) {
 /** Where the address stands, for a browser that does not let the page copy it. */
 const ADDRESS = 'request-address'
 
-function addressOf({ request_id, account }: Explanation): string {
+function addressOf({ id, account }: Explanation): string {
   const query: Record<string, string> = account === null ? { whose: 'none' } : {}
-  const place = { account: account ?? DEFAULT_ACCOUNT, view: 'requests', subject: request_id, query } as const
+  const place = { account: account ?? DEFAULT_ACCOUNT, view: 'requests', subject: id, query } as const
   return new URL(hrefOf(place), location.href).href
 }
 
@@ -207,7 +207,7 @@ function RewindButton({ exchange }: { exchange: JournalEntry }) {
 
 /** Asks for confirmation, and restores the account to its state just before a request. */
 async function rewind(account: string, exchange: JournalEntry): Promise<void> {
-  const { method, at, request_id } = exchange
+  const { method, at, id } = exchange
   const line = `${method} ${targetOf(exchange).slice(0, LONGEST_TARGET)}`
   const isSure = await confirmed(
     'Rewind to this request?',
@@ -215,7 +215,7 @@ async function rewind(account: string, exchange: JournalEntry): Promise<void> {
     'Rewind',
   )
   if (!isSure) return
-  await call('rewindAccount', { parameters: { account }, body: { request_id } })
+  await call('rewindAccount', { parameters: { account }, body: { request_id: id } })
   await refreshShown()
   showNote(`The account ${account} is as it was just before ${line}.`)
 }

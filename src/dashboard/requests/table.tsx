@@ -63,10 +63,10 @@ interface RowProps {
 }
 
 function Row({ request, today, isFresh }: RowProps) {
-  const { request_id, account, at, method, status, code, duration_ms } = request
+  const { id, account, at, method, status, code, duration_ms } = request
   const target = targetOf(request)
   const day = at.slice(0, 10)
-  const isOpen = subject.value === request_id
+  const isOpen = subject.value === id
   return (
     <tr class={isFresh ? 'fresh' : ''}>
       <td class="soft">
@@ -79,7 +79,7 @@ function Row({ request, today, isFresh }: RowProps) {
         <bdi dir="ltr">{method}</bdi>
       </td>
       <td class="wide mono">
-        <Link subject={request_id} current={isOpen}>
+        <Link subject={id} current={isOpen}>
           <bdi dir="ltr">{target.length > LONGEST_TARGET ? `${target.slice(0, LONGEST_TARGET)}…` : target}</bdi>
         </Link>
       </td>

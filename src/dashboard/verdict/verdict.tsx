@@ -136,8 +136,8 @@ function Violations({ report: { violations } }: { report: Verdict }) {
       }
     >
       <ul class="ruled">
-        {first.map(({ request_id, account, method, path, status, code, message }) => (
-          <Wrong key={request_id} about={`${method} ${path}`} request={request_id}>
+        {first.map(({ id, account, method, path, status, code, message }) => (
+          <Wrong key={id} about={`${method} ${path}`} request={id}>
             {code !== null && <Badge tone="bad">{`${status ?? ''} ${code}`}</Badge>}{' '}
             {account !== null && <Badge>{account}</Badge>}
             <p class="soft">

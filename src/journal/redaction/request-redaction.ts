@@ -2,16 +2,15 @@ import { presentedSecretIn } from '../../behaviour/gate.ts'
 import type { Problem } from '../../domain/errors.ts'
 import type { Content } from '../../ground/content.ts'
 import { writeJson } from '../../ground/json.ts'
-import { memoizeWeakly } from '../../ground/memo.ts'
+import { memoize, memoizeWeakly } from '../../ground/memo.ts'
 import { hashKey } from '../../ground/secrets.ts'
 import { outline } from '../../ground/show.ts'
 import { fieldOf, type RecordedBody } from '../entry.ts'
-import { HIDDEN, hasKeyForm } from './key-shapes.ts'
+import { HIDDEN, isShaped } from './key-shapes.ts'
 import {
   credentialsIn,
   credentialsInQuery,
   hideSecrets,
-  isCredential,
   type Redact,
   recordBody,
   redactHeader,
@@ -28,11 +27,11 @@ const OWN_FIELDS: ReadonlySet<string | number> = new Set([
   ...['Content-Length', 'Content-Type', 'Date', 'X-Request-Id'],
   ...['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'],
 ])
-/** How many redactions are kept: one for each key that clients use at the time. */
+/** How many redactions are kept. */
 const KEPT = 256
 
 /** How many keys of accounts are known at most, the newest. A server may give any number of keys. */
-const KNOWN = 10_000
+const KNOWN = 1_000
 /** The number of characters that are kept of a value from a body that is too long. */
 const VALUE = 500
 
@@ -44,35 +43,29 @@ interface Sender {
   key?: string | undefined
 }
 
-/** Header fields as they came, and as the journal shows them. */
-interface ShownFields {
-  fields: readonly string[]
-  shown: readonly string[]
-}
-
 /** Hides the secrets of a server, and those that a request presents, in all parts of an exchange. */
 export class RequestRedaction {
   readonly redact: Redact
   /** The hash of the key that the request presents. */
   readonly presented: string | undefined
+  /** The header fields of the request as they are shown. */
+  readonly headers: readonly string[]
   readonly #limit: number
   readonly #longest: number
   readonly #recordLong: (body: Content) => RecordedBody
-  /** By their number: the header fields of the last request with so many, and how they are shown. Most come again. */
-  readonly #seen = new Map<number, ShownFields>()
 
-  constructor(known: Secrets, { headers, key }: Sender, credentials: readonly string[], limit: number) {
-    const presented = new Secrets(credentials.filter((secret) => !known.has(secret)))
+  /** `credentials` are those that are not known to the server. */
+  constructor({ headers, key }: Sender, known: Secrets, credentials: Secrets, limit: number) {
     const authorization = fieldOf(headers, 'authorization') ?? ''
     const own = new Set(secretsIn(authorization))
     const secret = presentedSecretIn(authorization)
     this.presented = secret === undefined ? undefined : hashKey(secret)
     const ownLabel = key === undefined ? HIDDEN : `${key}.${HIDDEN}`
     const labelOf = (found: string) => (own.has(found) ? ownLabel : HIDDEN)
-    const all = presented.size === 0 ? [known] : [known, presented]
     this.#limit = limit
-    this.#longest = ESCAPED * Math.max(known.longest, presented.longest, LONGEST_SHAPE)
-    this.redact = (text, end) => hideSecrets(text, all, labelOf, end)
+    this.#longest = ESCAPED * Math.max(known.longest, credentials.longest, LONGEST_SHAPE)
+    this.redact = (text, end) => hideSecrets(text, [known, credentials], labelOf, end)
+    this.headers = this.#hideFields(headers)
     this.#recordLong = memoizeWeakly((body) => this.#record(body))
   }
 
@@ -115,44 +108,17 @@ export class RequestRedaction {
     return isOfLong || writeJson(value) === undefined ? outline(value) : this.within(value)
   }
 
-  /** The header fields of a request. */
-  headers(fields: readonly string[]): readonly string[] {
-    const last = this.#seen.get(fields.length)
-    if (last !== undefined && fields.every((each, index) => each === last.fields[index])) return last.shown
-    // What is the same at the same place is shown in the same way.
-    const shown = last?.shown.slice() ?? []
-    for (let index = 0; index < fields.length; index += 2) {
-      const [name = '', value = ''] = [fields[index], fields[index + 1]]
-      if (last !== undefined && name === last.fields[index] && value === last.fields[index + 1]) continue
-      shown[index] = this.redact(name)
-      shown[index + 1] = redactHeader(name, value, this.redact)
-    }
-    this.#seen.set(fields.length, { fields, shown })
-    return shown
-  }
-
   /** The header fields of a response of the service. Those of a response that is foreign to it may all repeat anything. */
   responseHeaders(fields: readonly (string | number)[], isForeign = false): readonly (string | number)[] {
-    let shown: (string | number)[] | undefined
-    for (let index = 0; index < fields.length; index += 2) {
-      const [name = '', value = ''] = [fields[index], fields[index + 1]]
-      if (OWN_FIELDS.has(name) && !isForeign) continue
-      shown ??= fields.slice()
-      shown[index] = this.redact(String(name))
-      if (typeof value === 'string') shown[index + 1] = redactHeader(String(name), value, this.redact)
-    }
-    return shown ?? fields
+    const isOwn = fields.every((name, index) => index % 2 === 1 || OWN_FIELDS.has(name))
+    return isOwn && !isForeign ? fields : this.#hideFields(fields)
   }
 
-  /** Whether the last fields of this number had the same names, and the same credentials. */
-  hasSameSecrets(fields: readonly string[]): boolean {
-    const last = this.#seen.get(fields.length)?.fields
-    if (last === undefined) return false
-    for (let index = 0; index < fields.length; index += 2) {
-      if (fields[index] !== last[index]) return false
-      if (fields[index + 1] !== last[index + 1] && isCredential(fields[index] ?? '')) return false
-    }
-    return true
+  #hideFields<Value extends string | number>(fields: readonly Value[]): (Value | string)[] {
+    return fields.map((each, index) => {
+      if (typeof each !== 'string') return each
+      return index % 2 === 0 ? this.redact(each) : redactHeader(String(fields[index - 1]), each, this.redact)
+    })
   }
 }
 
@@ -161,15 +127,14 @@ const ESCAPED = 6
 /** So many characters of a text that looks like a key tell that it is one. */
 const LONGEST_SHAPE = 16
 
-/** Gives the same redaction to requests with the same secrets. */
+/** Gives the same redaction to requests with the same header fields and credentials. Most requests of a client have. */
 export class RequestRedactions {
   readonly #known: Secrets
   /** Those of the known secrets that are keys of accounts, the oldest first. */
   readonly #learned = new Set<string>()
   readonly #limit: number
   readonly #kept = new Map<string, RequestRedaction>()
-  /** The redaction of the last request with each key. */
-  readonly #last = new Map<string | undefined, RequestRedaction>()
+  readonly #secretsOf = memoize((credentials) => new Secrets(credentials.split('\n')), { limit: KEPT })
 
   /** `limit` is the number of bytes that are kept of each body. */
   constructor(known: Secrets, limit: number) {
@@ -180,10 +145,10 @@ export class RequestRedactions {
   /** Hides these keys of accounts from now on, in the requests of every account. Those with the usual form are known. */
   learn(keys: readonly string[]): void {
     for (const key of keys) {
-      if (hasKeyForm(key) || this.#known.has(key)) continue
+      if (isShaped(key) || this.#known.has(key)) continue
       this.#known.add(key)
       this.#learned.add(key)
-      this.#forget()
+      this.#kept.clear()
       const [oldest = ''] = this.#learned
       if (this.#learned.size <= KNOWN) continue
       this.#learned.delete(oldest)
@@ -192,24 +157,15 @@ export class RequestRedactions {
   }
 
   of(sender: Sender): RequestRedaction {
-    const { headers, target, key } = sender
-    const inQuery = credentialsInQuery(target)
-    const last = inQuery.length === 0 ? this.#last.get(key) : undefined
-    if (last?.hasSameSecrets(headers)) return last
-    const credentials = [...credentialsIn(headers), ...inQuery]
-    const name = [key, fieldOf(headers, 'authorization'), ...credentials].join('\n')
+    const inQuery = credentialsInQuery(sender.target)
+    const name = `${sender.key}\n${sender.headers.join('\n')}\n${inQuery.join('\n')}`
     let redaction = this.#kept.get(name)
     if (redaction === undefined) {
-      redaction = new RequestRedaction(this.#known, sender, credentials, this.#limit)
-      if (this.#kept.size >= KEPT) this.#forget()
+      const presented = [...credentialsIn(sender.headers), ...inQuery].filter((secret) => !this.#known.has(secret))
+      redaction = new RequestRedaction(sender, this.#known, this.#secretsOf(presented.join('\n')), this.#limit)
+      if (this.#kept.size >= KEPT) this.#kept.clear()
       this.#kept.set(name, redaction)
     }
-    if (inQuery.length === 0) this.#last.set(key, redaction)
     return redaction
-  }
-
-  #forget(): void {
-    this.#kept.clear()
-    this.#last.clear()
   }
 }
