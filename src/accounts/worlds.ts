@@ -12,8 +12,7 @@ import type { SnapshotOutcome, SnapshotRequest, Store } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
 import { type AccountParameters, createAccount, recreateAccount } from './creation.ts'
 import type { AccountHistory, ExchangeLog } from './exchange-log.ts'
-import type { LoadedFixture } from './fixture.ts'
-import { secretsOf } from './fixture-keys.ts'
+import { type LoadedFixture, secretsOf } from './fixture.ts'
 
 /** The parameters of a new account that its creator does not choose. */
 type WorldDefaults = Pick<AccountParameters, 'seed' | 'now' | 'frozen' | 'plan' | 'faults'> & {

@@ -97,7 +97,7 @@ const usual = shapeOf<Omit<StoredFile, 'use'>>({
       createdAt: time,
       clock: {
         type: 'object',
-        properties: { offset: number, frozenAt: number },
+        properties: { offset: time, frozenAt: time },
         additionalProperties: false,
         minProperties: 1,
         maxProperties: 1,
