@@ -31,8 +31,8 @@ export const GONE = Symbol('gone')
 export interface WorkResult<Value> extends Change<Value> {
   snapshots?: readonly SnapshotRecord[]
   /** The number of the snapshot to keep of the account as it is now, and of the one to drop. */
-  keeps?: number
-  drops?: number
+  keeps?: number | undefined
+  drops?: number | undefined
   /** Whether it counts as a use of the account, and whether as a change. */
   isUse?: boolean
   isChange?: boolean

@@ -10,10 +10,9 @@ import type { Account, SnapshotSummary } from '../store.ts'
 /** How many characters of text the accounts may have that a process holds copies of. */
 const LIMIT = 128 << 20
 
-/** A snapshot, with its number among the snapshots of its account, and the hashes of the keys in it. */
+/** A snapshot, with its number among the snapshots of its account. */
 export interface SnapshotRecord extends SnapshotSummary {
   number: number
-  hashes: readonly string[]
 }
 
 /** An account as a process last saw it. */

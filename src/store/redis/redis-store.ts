@@ -81,12 +81,6 @@ export class RedisStore implements Store {
     }
   }
 
-  async hasRoom({ limit = Number.POSITIVE_INFINITY }: Capacity): Promise<boolean> {
-    const counts = [this.#send('HLEN', this.#key('ids')), this.#send('ZCARD', this.#key('idle'))]
-    const [accounts = 0, evictable = 0] = (await this.#track(Promise.all(counts))) as number[]
-    return accounts - evictable < limit
-  }
-
   async create(state: AccountState, { limit, evictable = false }: Capacity = {}): Promise<string[]> {
     refuseTooLarge(state)
     const { connection, prefix } = this.#options

@@ -1,9 +1,9 @@
-import { timeOn } from '../../domain/clock.ts'
 import type { Settings } from '../../domain/settings.ts'
+import { planSnapshot, summarize } from '../snapshots.ts'
 import type { AccountSnapshots, Snapshot, SnapshotOutcome, SnapshotRequest, SnapshotSummary } from '../store.ts'
 import type { WorkResult } from './account-lanes.ts'
 import type { RedisReply } from './connection.ts'
-import { type AccountCopy, readCounters, readState, type SnapshotRecord } from './copies.ts'
+import { type AccountCopy, readCounters, readState } from './copies.ts'
 
 interface SnapshotOptions {
   /** Does work on an account. @throws StoreError `unknown-account` */
@@ -21,27 +21,20 @@ export class RedisSnapshots implements AccountSnapshots {
     this.#options = options
   }
 
-  take(accountId: string, { name, replace, limit }: SnapshotRequest): Promise<SnapshotOutcome> {
-    return this.#options.run(accountId, ({ state, snapshots, counted }, real): WorkResult<SnapshotOutcome> => {
-      const namesake = snapshots.find((each) => each.name === name)
-      if (namesake && !replace) return { value: { ok: false, reason: 'taken' } }
-      if (!namesake && snapshots.length >= limit) return { value: { ok: false, reason: 'too-many' } }
-      const { clock, domains, groups, keys } = state
-      const summary = { name, takenAt: timeOn(clock, real), domains: domains.size, groups: groups.size }
+  take(accountId: string, request: SnapshotRequest): Promise<SnapshotOutcome> {
+    return this.#options.run(accountId, (account, real): WorkResult<SnapshotOutcome> => {
+      const plan = planSnapshot(account.snapshots, request, account, real)
+      if (!plan.ok) return { value: plan }
+      const { snapshot, left, replaced } = plan
       // No earlier snapshot had this number, because each of them has changed what is counted.
-      const number = Number(counted) + 1
-      const others = snapshots.filter((each) => each !== namesake)
-      return {
-        snapshots: [...others, { ...summary, number, hashes: keys.map(({ hash }) => hash) }],
-        ...{ keeps: number, isChange: true, value: { ok: true, snapshot: summary } },
-        ...(namesake && { drops: namesake.number }),
-      }
+      const number = Number(account.counted) + 1
+      const snapshots = [...left, { ...snapshot, number }]
+      return { snapshots, keeps: number, drops: replaced?.number, isChange: true, value: { ok: true, snapshot } }
     })
   }
 
-  async list(accountId: string): Promise<SnapshotSummary[]> {
-    const records = await this.#records(accountId)
-    return records.map(({ name, takenAt, domains, groups }) => ({ name, takenAt, domains, groups }))
+  list(accountId: string): Promise<SnapshotSummary[]> {
+    return this.#options.run(accountId, ({ snapshots }) => ({ value: snapshots.map(summarize) }))
   }
 
   async read(accountId: string, name: string): Promise<Snapshot | undefined> {
@@ -64,14 +57,5 @@ export class RedisSnapshots implements AccountSnapshots {
       if (found === undefined) return { value: false }
       return { snapshots: snapshots.filter((each) => each !== found), drops: found.number, value: true }
     })
-  }
-
-  async keyHashes(accountId: string): Promise<Set<string>> {
-    const records = await this.#records(accountId)
-    return new Set(records.flatMap(({ hashes }) => hashes))
-  }
-
-  #records(accountId: string): Promise<readonly SnapshotRecord[]> {
-    return this.#options.run(accountId, ({ snapshots }) => ({ value: snapshots }))
   }
 }
