@@ -25,8 +25,8 @@ export interface RedisStoreOptions {
   settings: Pick<Settings, 'nameComparison'>
   /** Default: the clock of the server. */
   clock?: (() => number) | undefined
-  /** Called when no account has the key of a request. Resolves to whether the caller must look again, because the store was emptied. */
-  restored?: (() => Promise<boolean>) | undefined
+  /** Called when no account has the key of a request. A store that was emptied has the data of a start again afterwards. */
+  check?: (() => Promise<void>) | undefined
 }
 
 /** Accounts in Redis or Valkey, which any number of processes serve together. The caller closes the connection. */
@@ -41,7 +41,7 @@ export class RedisStore implements Store {
   #isClosed = false
 
   constructor(options: RedisStoreOptions) {
-    const { connection, clock = () => connection.clock.now() } = options
+    const { connection, clock = () => connection.now() } = options
     this.#options = options
     this.#lanes = new AccountLanes({ ...options, copies: this.#copies, clock })
     this.snapshots = new RedisSnapshots({
@@ -190,7 +190,7 @@ export class RedisStore implements Store {
     work: (account: AccountCopy, real: number) => WorkResult<Value>,
     meant: number | undefined,
   ): Promise<Value> {
-    let incarnation = meant ?? this.#copies.withId(accountId) ?? (await this.#locate('id', accountId))
+    let incarnation = meant ?? (await this.#locate('id', accountId))
     for (let lookup = 0; lookup < LOOKUPS && incarnation !== undefined; lookup++) {
       const value = await this.#lanes.run(incarnation, work)
       if (value !== GONE) return value
@@ -203,7 +203,9 @@ export class RedisStore implements Store {
   /** The account with a key. Where the store was emptied, the request waits until it has the data of a start again. */
   async #locateKey(keyHash: string): Promise<number | undefined> {
     const found = await this.#locate('key', keyHash)
-    return found === undefined && (await this.#options.restored?.()) ? this.#locate('key', keyHash) : found
+    if (found !== undefined || this.#options.check === undefined) return found
+    await this.#options.check()
+    return this.#locate('key', keyHash)
   }
 
   /** The account with an id or a key, as the store knows it. */
