@@ -29,6 +29,8 @@ const DEADLINE = 800
 const PAUSES = [20, 50, 100, 200, 350, 500]
 /** In milliseconds, how long an attempt to connect may take. */
 const CONNECTING = 1_500
+/** In milliseconds, the most that a reply about the time may take. */
+const LATE = 100
 const LOST = 'The connection to the store was lost'
 
 /** What the server answers: texts, whole numbers, nothing, or a list of them. */
@@ -40,7 +42,7 @@ export type ConnectionState = { isReady: true } | { isReady: false; reason: stri
 export interface CommandOptions {
   /** Whether the command may be sent again if its reply was lost. Then its outcome is never `unknown`. */
   isRepeatable?: boolean
-  /** In milliseconds, how long the command may take. A command that blocks needs a connection of its own. */
+  /** In milliseconds, how long the command may take. */
   deadline?: number
 }
 
@@ -54,7 +56,8 @@ export interface ConnectionOptions {
 /** Opens a connection that renews itself. @throws StoreError `unavailable` if the first attempt fails */
 export async function openConnection(address: StoreAddress, options: ConnectionOptions): Promise<StoreConnection> {
   const { name = 'dmarc-understudy', patience = () => 1 } = options
-  const connection = new StoreConnection(name, { create: await prepareClients(address), patience, offset: 0 })
+  const create = await prepareClients(address)
+  const connection = new StoreConnection(() => create(name), patience)
   const reason = await connection.firstAttempt
   if (reason === undefined) return connection
   connection.close()
@@ -82,18 +85,10 @@ async function prepareClients(address: StoreAddress): Promise<(name: string) => 
   return (name) => createClient({ ...common, ...givenFields(login), name } as never) as unknown as RedisClient
 }
 
-/** What the connections to one server share. */
-interface SharedParts {
-  create(name: string): RedisClient
-  patience(): number
-  /** The difference between the time of the server and `elapsed`, in milliseconds. */
-  offset: number
-}
-
 /** A connection to the store's server. It is replaced when it is lost. */
 export class StoreConnection {
-  readonly #name: string
-  readonly #shared: SharedParts
+  readonly #create: () => RedisClient
+  readonly #patience: () => number
   /** The problem of the first attempt to connect, if there was one. */
   readonly firstAttempt: Promise<string | undefined>
   readonly #listeners = new Set<(state: ConnectionState) => void>()
@@ -102,36 +97,33 @@ export class StoreConnection {
   #client: RedisClient | undefined
   #state: ConnectionState = { isReady: false, reason: 'The store is not connected yet' }
   #lostAt = elapsed()
+  /** The difference between the time of the server and `elapsed`, in milliseconds. */
+  #offset = 0
   #latest = 0
   #isClosed = false
   #pause: NodeJS.Timeout | undefined
 
-  constructor(name: string, shared: SharedParts) {
-    this.#name = name
-    this.#shared = shared
+  constructor(create: () => RedisClient, patience: () => number) {
+    this.#create = create
+    this.#patience = patience
     this.firstAttempt = this.#connect(0)
   }
 
   /** The time of the server in milliseconds since the Unix epoch, by its last reply about it. It never goes back. */
   now(): number {
-    this.#latest = Math.max(this.#latest, Math.floor(elapsed() + this.#shared.offset))
+    this.#latest = Math.max(this.#latest, Math.floor(elapsed() + this.#offset))
     return this.#latest
   }
 
   /** The factor for all times that a caller may wait; see `ConnectionOptions`. */
   get patience(): number {
-    return this.#shared.patience()
+    return this.#patience()
   }
 
   /** Calls the listener for each loss and each return of the connection. Returns a function that stops this. */
   listen(listener: (state: ConnectionState) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
-  }
-
-  /** Another connection to the same server, for commands that block. */
-  duplicate(): StoreConnection {
-    return new StoreConnection(`${this.#name}-tail`, this.#shared)
   }
 
   /**
@@ -237,7 +229,7 @@ export class StoreConnection {
 
   /** Tries to connect until it succeeds. Resolves after the first attempt, to the problem of that attempt. */
   async #connect(attempt: number): Promise<string | undefined> {
-    const client = this.#shared.create(this.#name)
+    const client = this.#create()
     // Without a listener, an error would end the process. The failing commands report the problem.
     client.on('error', () => this.#lose(client, LOST))
     const limit = CONNECTING * this.patience
@@ -276,8 +268,10 @@ export class StoreConnection {
   async #learnTime(reply: Promise<unknown>): Promise<void> {
     const asked = elapsed()
     const [seconds, micros] = (await reply) as [string, string]
-    const time = Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000)
-    this.#shared.offset = time - (elapsed() + asked) / 2
+    const came = elapsed()
+    // A late reply says little, and the next one comes soon.
+    if (this.#offset !== 0 && came - asked > LATE) return
+    this.#offset = Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000) - (came + asked) / 2
   }
 }
 
