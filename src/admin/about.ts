@@ -21,7 +21,7 @@ export function describeAbout({
   const { basePath, operations, settings } = contract
   const offered = api.operations.filter(({ id }) => observed?.offers.has(id) ?? true)
   const { pageLimit } = readLimits(api)
-  const search = operationOf(api, 'listRequests')?.parameterSchemas.get('search')
+  const search = operationOf(api, 'listRequests')?.parameters.get('search')
   return {
     base_path: basePath,
     operations: operations.map((operation) => {

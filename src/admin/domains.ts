@@ -1,4 +1,4 @@
-import { contradictionInPins } from '../accounts/validation.ts'
+import { contradictionInRecords } from '../accounts/validation.ts'
 import type { DomainEvent, DomainReport, MonitoredDomainReport, PathOf } from '../contract/control-plane.ts'
 import type { MonitoredDomain } from '../domain/account.ts'
 import { contradictionIn, refreshDay } from '../domain/dmarc.ts'
@@ -95,9 +95,9 @@ async function changeDomain(
     const domain = state.domains.get(name)
     if (domain === undefined) return notFound('domain', given)
     const next = change(domain)
-    const contradiction = contradictionInPins({ domains: [next], seed: account.seed }, contract, now)
+    const contradiction = contradictionInRecords({ domains: [next], seed: account.seed }, contract, now)
     if (contradiction !== undefined) {
-      const field = contradiction.pointer.replace('/domains/0/pin', '')
+      const field = contradiction.pointer.replace(/^.domains.0(.pin)?/, '')
       const expected = field === '' ? contradiction.reason : `has ${field.slice(1)}, which ${contradiction.reason}`
       return invalid(field, valueAt(call.body, field), 'contradiction', { expected })
     }

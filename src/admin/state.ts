@@ -1,8 +1,7 @@
 import { type AccountParameters, createAccount } from '../accounts/creation.ts'
 import { exportFixture } from '../accounts/export.ts'
-import { type LoadedFixture, loadFixture } from '../accounts/fixture.ts'
-import { secretsOf } from '../accounts/fixture-keys.ts'
-import { findStory, fitStory, storyOf } from '../accounts/scenes.ts'
+import { type LoadedFixture, loadFixture, secretsOf } from '../accounts/fixture.ts'
+import { findStory, storyOf } from '../accounts/scenes.ts'
 import type { AdminCode } from '../contract/control-api.ts'
 import type { StoryReport } from '../contract/control-plane.ts'
 import type { AccountState } from '../domain/account.ts'
@@ -67,7 +66,7 @@ async function writeFixture(
   now: number,
   contract: AccountContext['contract'],
 ): Promise<Fixture> {
-  const story = fitStory(await findStory(account.origin), account, contract)
+  const story = await findStory(account.origin)
   return exportFixture(account, now, contract.settings.refresh, story)
 }
 

@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import type { ExchangeLog } from '../accounts/exchange-log.ts'
-import { loadFixture } from '../accounts/fixture.ts'
-import { secretsOf } from '../accounts/fixture-keys.ts'
+import { loadFixture, secretsOf } from '../accounts/fixture.ts'
 import { Worlds } from '../accounts/worlds.ts'
 import type { Control } from '../admin/control.ts'
 import { createControlLoader } from '../admin/control-loader.ts'

@@ -85,14 +85,13 @@ return reply
 
 /**
  * Compares, and writes: incarnation, expected version, known version of the counters, whether that is expected too, time,
- * then what to write, each text empty if it stays: state, its version, counters, snapshots, hashes of the keys; whether
- * this changes the account, and whether it uses it; the numbers of a snapshot to keep, and of one to drop; the server, and
- * whether the next turn is to be its own if it was too late; at last what leads back from each new version. Replies `gone`;
- * `busy` if it is the turn of another server; `taken`; `ok` with the version of the counters; or `stale` with what the
- * caller does not know.
+ * then what to write, each text empty if it stays: state, what leads back from it, counters, snapshots, hashes of the
+ * keys; whether this changes the account, and whether it uses it; the numbers of a snapshot to keep, and of one to drop;
+ * the server, and whether the next turn is to be its own if it was too late. Replies `gone`; `busy` if it is the turn of
+ * another server; `taken`; `ok` with the version of the counters; or `stale` with what the caller does not know.
  */
 const cas = `
-local inc, v, c, exact, real, state, version, counters, snapshots, hashes, changes, uses = unpack(ARGV, 1, 12)
+local inc, v, c, exact, real, state, back, counters, snapshots, hashes, changes, uses = unpack(ARGV, 1, 12)
 local keep, forget, server, claims = unpack(ARGV, 13, 16)
 local key = keyOf(inc)
 local found = call('HMGET', key, 'id', 'v', 'c', 'real', 'evictable', 'changed', 'turn')
@@ -126,11 +125,9 @@ if hashes ~= '' then
   call('HSET', key, 'hashes', hashes)
 end
 if state ~= '' then
-  call('HSET', key, 'state', state, 'v', version)
-  for number = 17, #ARGV do
-    local id = string.format('%.0f-0', tonumber(v) + number - 16)
-    call('XADD', key .. ':changes', 'MAXLEN', ${RECALLED}, id, 'back', ARGV[number])
-  end
+  local version = call('HINCRBY', key, 'v', 1)
+  call('HSET', key, 'state', state)
+  call('XADD', key .. ':changes', 'MAXLEN', ${RECALLED}, version .. '-0', 'back', back)
 end
 if counters ~= '' then call('HSET', key, 'counters', counters) end
 if snapshots ~= '' then call('HSET', key, 'snapshots', snapshots) end
