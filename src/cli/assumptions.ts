@@ -7,36 +7,32 @@ import { shorten, showWritten } from '../ground/show.ts'
 import { describeObservability, observabilityOf, reportAssumption } from '../judge/observability.ts'
 import { type Options, optIn } from '../server/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../server/option-table.ts'
-import type { Command } from './command.ts'
+import { defineCommand } from './command.ts'
 import { UsageError } from './errors.ts'
-import { readOptions, refuseId } from './options.ts'
+import { refuseId } from './options.ts'
 
 const OPTIONS = {
   json: optIn('Print JSON instead of text.'),
   overlays: COMMAND_LINE_OPTIONS.overlays,
 } as const satisfies Options
 
-export const assumptions: Command = {
-  options: OPTIONS,
-
-  async run(args, terminal) {
-    const { values, positionals } = readOptions(OPTIONS, args, terminal.environment)
+export const assumptions = defineCommand(
+  'assumptions',
+  OPTIONS,
+  async ({ values, positionals }, terminal) => {
     const { source, extensions } = await readDocument({ overlays: await readOverlays(values.overlays) })
     const all = assumptionsOf(source, extensions)
     const print = (json: unknown, text: string) =>
       terminal.print(values.json ? JSON.stringify(json, undefined, 2) : text)
     const isOverlay = positionals[0] === 'overlay'
-    const [id, number, ...rest] = isOverlay
-      ? positionals.slice(1)
-      : [positionals[0], undefined, ...positionals.slice(1)]
-    if (rest.length > 0) {
+    const [id, number, ...rest] = isOverlay ? positionals.slice(1) : positionals
+    if (rest.length > 0 || (number !== undefined && !isOverlay)) {
       const given = shorten(positionals.join(' '))
       throw new UsageError(`assumptions ${given}: must be ID, overlay ID [N], or nothing`)
     }
     if (id === undefined && !isOverlay) print(all.map(reportAssumption), writeList(all))
     else {
-      const verb = isOverlay ? 'assumptions overlay' : 'assumptions'
-      const assumption = findAssumption(id, all, verb)
+      const assumption = findAssumption(id, all, isOverlay ? 'assumptions overlay' : 'assumptions')
       if (isOverlay) {
         const document = describeOverlay(assumption, number ?? '1', source)
         print(document, (await writeYaml(document)).trimEnd())
@@ -44,7 +40,8 @@ export const assumptions: Command = {
     }
     return 0
   },
-}
+  'operands',
+)
 
 /** @throws UsageError if there is none, with the nearest one. `verb` is what the user has called. */
 function findAssumption(id: string | undefined, all: readonly Assumption[], verb: string): Assumption {

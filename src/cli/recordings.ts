@@ -87,25 +87,22 @@ function describe(
 ): Pick<RecordedTraffic, 'failures' | 'warnings' | 'leftOut'> {
   const { lost, problems, broken } = tally
   const remedy = service === undefined ? ' Say with --base-url where the service is.' : ''
-  const unreadable = `No request to the service can be read. ${problems[0] ?? ''}`
+  const nothing =
+    lost > 0
+      ? `No request to the service can be read. ${problems[0] ?? ''}`
+      : `No request went to ${service ?? 'a path of the service'}. ${hosts}${remedy}`
+  const asides = Object.entries(ASIDES).map(([kind, words]) => ({ count: tally[kind as keyof typeof ASIDES], words }))
   return {
     failures: [
       ...broken,
       ...(isStopped ? ['It was told to stop before all exchanges were judged.'] : []),
-      ...(size > 0
-        ? []
-        : [lost > 0 ? unreadable : `No request went to ${service ?? 'a path of the service'}. ${hosts}${remedy}`]),
+      ...(size > 0 ? [] : [nothing]),
     ],
     warnings: [
       ...problems,
       ...(lost > problems.length ? [`${lost - problems.length} more entries cannot be read.`] : []),
     ],
-    leftOut: Object.entries(ASIDES)
-      .flatMap(([kind, words]) => {
-        const count = tally[kind as keyof typeof ASIDES]
-        return count > 0 ? [`${count} ${words}`] : []
-      })
-      .join(', '),
+    leftOut: asides.flatMap(({ count, words }) => (count > 0 ? [`${count} ${words}`] : [])).join(', '),
   }
 }
 

@@ -12,7 +12,7 @@ import { ProxyTraffic } from './traffic.ts'
 import { Witness, type WitnessOptions } from './witness.ts'
 
 export interface ProxyOptions
-  extends Pick<RelayOptions, 'target' | 'host' | 'port' | 'maxConnections' | 'idle'>,
+  extends Pick<RelayOptions, 'target' | 'host' | 'port'>,
     Pick<WitnessOptions, 'judge' | 'record' | 'seen' | 'found'> {
   contract: Contract
   /** Whether there is a control plane below `/__admin`. */
@@ -32,8 +32,8 @@ export interface RunningProxy {
   readonly adminUrl: string | undefined
   readonly instance: string
   readonly witness: Witness
-  /** What went wrong: connections beyond the limit, requests that the service did not answer, messages not passed on. */
-  readonly troubles: { readonly refused: number; readonly failed: number; readonly unpassed: number }
+  /** How many requests the service did not answer, and how many messages were not passed on. */
+  readonly troubles: { readonly failed: number; readonly unpassed: number }
   /** Gives open requests a short time to end. */
   stop(): Promise<void>
 }
@@ -54,7 +54,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   }
   const instance = nameInstance()
   let plane: ControlPlane | undefined
-  const counts = { failed: 0, unpassed: 0 }
+  const troubles = { failed: 0, unpassed: 0 }
   const witness = new Witness({
     ...{ target, judge, record, seen, found },
     basePath: contract.basePath,
@@ -65,16 +65,16 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     },
   })
   const relay = new Relay({
-    ...{ target, host, port: options.port, maxConnections: options.maxConnections, idle: options.idle },
+    ...{ target, host, port: options.port },
     traffic: new ProxyTraffic((exchange) => witness.take(exchange), systemClock),
     keptPath: admin ? ADMIN_PATH : undefined,
     answer: (request, response) => (plane === undefined ? request.socket.destroy() : plane.answer(request, response)),
     failed(reason) {
-      counts.failed++
+      troubles.failed++
       say(`${reason} The client got 502, or an incomplete response if a part was passed on.`)
     },
     unpassed(reason) {
-      counts.unpassed++
+      troubles.unpassed++
       say(reason)
     },
   })
@@ -89,10 +89,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     baseUrl: urls.baseUrl,
     adminUrl: admin ? urls.adminUrl : undefined,
     instance,
-    witness,
-    get troubles() {
-      return { ...counts, refused: relay.refused }
-    },
+    ...{ witness, troubles },
     async stop() {
       plane?.stop()
       await relay.stop()

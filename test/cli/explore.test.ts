@@ -83,16 +83,13 @@ describe('explore', () => {
 
   it('is inconclusive if too little was tried, and says how much is enough', async ({ folder }) => {
     const { option, read } = reportIn(folder)
-    const { code, stderr } = await runInProcess(
-      explore('--runs', '2', '--jobs', '1', '--no-scale-windows', ...option, '--', ...BLIND_RETRY),
-    )
+    const { code, stderr } = await runInProcess(explore('--runs', '2', '--jobs', '1', ...option, '--', ...BLIND_RETRY))
     expect(code).toBe(1)
     expect(stderr).toMatch(
       /INCONCLUSIVE {2}No fault that was tried broke the command\..* 6 faults of the first two tiers were not tried\. --runs \d+ would be enough for that\. Tried: 0 of 2 lost responses of writes; /,
     )
     expectReport('explore', read())
     expect(read()).toMatchObject({ passed: false, inconclusive: true, runs: 2, findings: [] })
-    expect(read()).not.toHaveProperty('scaled_window')
   })
 
   it.for([

@@ -125,7 +125,7 @@ describe('a run that uses up quotas on purpose', () => {
         judge: NO_JUDGE,
         ledger: NO_LEDGER,
         signal: controller.signal,
-        onProgress: ({ doing }) => doing === moment && controller.abort(),
+        onProgress: (line) => line.includes(moment) && controller.abort(),
       }).result()
       // Before the signal, the other questions have used up what the quotas allow.
       expect(ended?.kind).toBe('interrupted')
