@@ -2,7 +2,7 @@ import { type Assumption, assumptionsOf, type OpenAnswers, overlayFor } from '..
 import { readDocument } from '../contract/document.ts'
 import { readOverlays } from '../contract/overlay.ts'
 import { writeYaml } from '../contract/yaml.ts'
-import { isObject, type Json } from '../ground/json.ts'
+import type { Json } from '../ground/json.ts'
 import { shorten, showWritten } from '../ground/show.ts'
 import { describeObservability, observabilityOf, reportAssumption } from '../judge/observability.ts'
 import { type Options, optIn } from '../server/option.ts'
@@ -72,7 +72,10 @@ const [CHOICE_SHOWN, SPEC_SHOWN] = [46, 90]
 function writeList(all: readonly Assumption[]): string {
   const rows = [
     ['assumption', 'our choice', 'others', 'left open'],
-    ...all.map((each) => [each.id, wordChoice(each), `${each.alternatives.length}`, shorten(each.spec, SPEC_SHOWN)]),
+    ...all.map(({ id, choice, alternatives, spec }) => {
+      const shown = shorten(JSON.stringify(choice['value'] ?? choice), CHOICE_SHOWN)
+      return [id, shown, `${alternatives.length}`, shorten(spec, SPEC_SHOWN)]
+    }),
   ]
   const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
   const lines = rows.map((row) => row.map((text, column) => text.padEnd(widths[column] ?? 0)).join('  '))
@@ -81,20 +84,6 @@ function writeList(all: readonly Assumption[]): string {
 
 const EXPLANATION =
   'dmarc-understudy assumptions ID says more of one; assumptions overlay ID [N] prints the overlay of alternative N.'
-
-/** `addition`, `status 400`; without an alternative, the reason. */
-function wordChoice({ choice, alternatives, reason = '' }: Assumption): string {
-  return shorten(alternatives.length === 0 ? reason : wordValue(choice['value'] ?? choice), CHOICE_SHOWN)
-}
-
-/** The values and their names, without what only points to another place. */
-function wordValue(value: unknown): string {
-  if (!isObject(value) && !Array.isArray(value)) return `${value ?? ''}`
-  return Object.entries(value)
-    .filter(([name, each]) => each !== null && name !== '$ref')
-    .map(([name, each]) => (Array.isArray(value) ? wordValue(each) : `${name} ${wordValue(each)}`.trim()))
-    .join(', ')
-}
 
 /** Everything about one. */
 function describe(assumption: Assumption): string {

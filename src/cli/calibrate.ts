@@ -10,7 +10,7 @@ import { fileName, fileNames, type Options } from '../server/option.ts'
 import { defineCommand } from './command.ts'
 import { UsageError } from './errors.ts'
 import { execute } from './execution.ts'
-import { judgeRecordings, refuseRepeated, SOLE_WRITER } from './recordings.ts'
+import { judgeRecordings, SOLE_WRITER } from './recordings.ts'
 import { checkFiles, REPORT_OPTIONS } from './reports.ts'
 import { baseUrl, SERVICE_OVERLAYS } from './review.ts'
 
@@ -48,7 +48,6 @@ export const calibrate = defineCommand(
         'calibrate: needs HAR files or --evidence FILE, such as dmarc-understudy calibrate traffic.har; verify --evidence FILE asks a service',
       )
     }
-    await refuseRepeated('calibrate', inputs)
     await checkFiles(values.report, [
       ...recordings.map((file) => ({ source: shorten(file), file, isRead: true })),
       ...values.evidence.map((file) => ({ source: `--evidence ${shorten(file)}`, file, isRead: true })),

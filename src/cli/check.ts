@@ -6,7 +6,7 @@ import type { Options } from '../server/option.ts'
 import { defineCommand } from './command.ts'
 import { UsageError } from './errors.ts'
 import { execute } from './execution.ts'
-import { judgeRecordings, refuseRepeated, SOLE_WRITER } from './recordings.ts'
+import { judgeRecordings, SOLE_WRITER } from './recordings.ts'
 import { baseUrl, FAIL_ON_OPTION, openReview, REVIEW_OPTIONS } from './review.ts'
 
 const OPTIONS = {
@@ -27,7 +27,6 @@ export const check = defineCommand(
     if (files.length === 0) {
       throw new UsageError('check: needs at least one HAR file, such as dmarc-understudy check traffic.har')
     }
-    await refuseRepeated('check', files)
     const recordings = files.map((file) => ({ source: shorten(file), file, isRead: true }))
     const review = await openReview('check', { values, sources }, recordings)
     const { choices } = review

@@ -53,7 +53,7 @@ const OPTIONS = {
   ...REVIEW_OPTIONS,
 } as const satisfies Options
 
-/** How many findings are printed immediately. The others wait for the end. */
+/** How many things are printed immediately. The others wait for the end. */
 const SHOWN_LIVE = 30
 /** In milliseconds: how long the start waits for a connection to the service. */
 const PROBE_PATIENCE = 3_000
@@ -131,8 +131,14 @@ async function openRecording(file: string | undefined, source: string): Promise<
 function start(session: ProxySession): Promise<RunningProxy> {
   const { review, judge, recording, target, answers, execution, reading } = session
   const { host, port, admin, adminToken, failOn } = reading.values
-  const seen = new Set<string>()
-  const say = (sentence: string) => execution.progress.print(`dmarc-understudy: ${printable(sentence)}`)
+  const told = new Set<string>()
+  /** Says something once, and not everything. */
+  function say(sentence: string, id = sentence): void {
+    if (told.has(id) || told.size > SHOWN_LIVE) return
+    told.add(id)
+    const line = told.size > SHOWN_LIVE ? 'There is more; the summary at the end has it.' : sentence
+    execution.progress.print(`dmarc-understudy: ${printable(line)}`)
+  }
   return startProxy({
     ...{ target, judge, host, port, admin, adminToken },
     contract: review.choices.contract,
@@ -145,12 +151,8 @@ function start(session: ProxySession): Promise<RunningProxy> {
     seen: (exchange) => answers.note(exchange),
     counts: (finding) =>
       isCounted(finding, failOn) && (review.apply([finding], answers.looked)?.accepted ?? []).length === 0,
-    found(finding) {
-      if (finding.label === 'cannot tell' || seen.has(finding.id) || seen.size > SHOWN_LIVE) return
-      seen.add(finding.id)
-      say(seen.size > SHOWN_LIVE ? 'There are more findings; the summary at the end has them.' : describeLive(finding))
-    },
-    said: say,
+    found: (finding) => finding.label !== 'cannot tell' && say(describeLive(finding), finding.id),
+    said: (sentence) => say(sentence),
   })
 }
 
@@ -219,28 +221,18 @@ function warningsOf(
   { witness: { sightings }, troubles: { failed, unpassed } }: RunningProxy,
   recording: HarWriter | undefined,
 ): string[] {
-  const { exchanges, foreign, unanswered, redirects, refusedByQuota, html } = sightings
+  const { foreign, redirects } = sightings
   const dropped = recording?.dropped ?? 0
-  const was = (count: number) => (count === 1 ? 'was' : 'were')
-  const is = (count: number) => (count === 1 ? 'is' : 'are')
-  const counted: [count: number, noun: string, rest: string][] = [
-    [
-      foreign,
-      'request',
-      `to paths that are not below the base URL of the service ${was(foreign)} passed on and not judged.`,
-    ],
-    [unpassed, 'message', `${was(unpassed)} malformed or not for the service, and not passed on.`],
-    [failed, 'connection', `to the service could not be made or ${was(failed)} broken off.`],
-    [unanswered, 'request', 'got no whole response.'],
-    [redirects, 'response', 'led elsewhere (3xx), where the proxy does not see what a client does.'],
-    [html, 'response', `${is(html)} HTML; is ${exchanges === html ? 'the target' : 'every path'} right?`],
-  ]
-  const missing = `${plural(dropped, 'exchange')} ${is(dropped)} missing in the recording.`
+  const counted = {
+    'Requests to paths that are not below the base URL of the service, which were passed on and not judged': foreign,
+    'Messages that were malformed or not for the service, and not passed on': unpassed,
+    'Connections to the service that could not be made or were broken off': failed,
+    'Responses that led elsewhere (3xx), where the proxy does not see what a client does': redirects,
+    'Exchanges that are missing in the recording': dropped,
+  }
+  const problem = dropped > 0 ? recording?.problem : undefined
   return [
-    ...counted.flatMap(([count, noun, rest]) => (count > 0 ? [`${plural(count, noun)} ${rest}`] : [])),
-    ...(exchanges > 0 && refusedByQuota === exchanges ? [ONLY_REFUSED] : []),
-    ...(dropped > 0 ? [recording?.problem ?? missing] : []),
+    ...Object.entries(counted).flatMap(([what, count]) => (count > 0 ? [`${what}: ${count}.`] : [])),
+    ...(problem === undefined ? [] : [problem]),
   ]
 }
-
-const ONLY_REFUSED = 'All requests were refused with 429, so nothing could be judged.'

@@ -1,10 +1,8 @@
-import { realpath } from 'node:fs/promises'
 import type { Choices } from '../contract/choices.ts'
 import { AnswerCounts } from '../evidence/answers.ts'
 import { HarError } from '../exchanges/har/file.ts'
 import type { RecordingCounts } from '../exchanges/har/finder.ts'
 import { HarRecording } from '../exchanges/har/reader.ts'
-import { shorten } from '../ground/show.ts'
 import { nextTurn } from '../ground/timers.ts'
 import { type Conclusion, Judge } from '../judge/judge.ts'
 import { optIn } from '../server/option.ts'
@@ -72,13 +70,6 @@ export async function judgeRecordings(
   } catch (error) {
     throw error instanceof HarError ? new UsageError(`${execution.name}: ${error.message}`) : error
   }
-}
-
-/** @throws UsageError if a file is given twice, so that its exchanges would count twice */
-export async function refuseRepeated(command: string, files: readonly string[]): Promise<void> {
-  const places = await Promise.all(files.map((file) => realpath(file).catch(() => file)))
-  const repeated = files.find((_, index) => places.indexOf(places[index] ?? '') < index)
-  if (repeated !== undefined) throw new UsageError(`${command}: ${shorten(repeated)} is given twice`)
 }
 
 function describe(

@@ -21,7 +21,7 @@ export interface ProxyOptions
   log: Log
   /** Whether a finding fails the run: not if it is of the other side, or accepted. */
   counts(finding: JudgedDifference): boolean
-  /** A message for the user, as a sentence. Equal messages are sent once. */
+  /** A message for the user, as a sentence. */
   said(sentence: string): void
 }
 
@@ -38,20 +38,12 @@ export interface RunningProxy {
   stop(): Promise<void>
 }
 
-/** How many different sentences are sent. */
-const SAID_LIMIT = 50
 /** How many findings against the service are in the verdict. */
 const FIRST = 10
 
 /** Starts to listen. @throws an error of `listen`, such as `EADDRINUSE` */
 export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
-  const { target, contract, host, admin, adminToken, log, judge, record, seen, found } = options
-  const said = new Set<string>()
-  const say = (sentence: string) => {
-    if (said.has(sentence) || said.size >= SAID_LIMIT) return
-    said.add(sentence)
-    options.said(sentence)
-  }
+  const { target, contract, host, admin, adminToken, log, judge, record, seen, found, said } = options
   const instance = nameInstance()
   let plane: ControlPlane | undefined
   const troubles = { failed: 0, unpassed: 0 }
@@ -61,7 +53,6 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     note: (...noted) => plane?.note(...noted),
     failed(error) {
       log.error({ err: error }, 'An exchange could not be judged. The traffic goes on.')
-      say('An exchange could not be judged, because this program has made a mistake. The traffic goes on.')
     },
   })
   const relay = new Relay({
@@ -71,11 +62,11 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     answer: (request, response) => (plane === undefined ? request.socket.destroy() : plane.answer(request, response)),
     failed(reason) {
       troubles.failed++
-      say(`${reason} The client got 502, or an incomplete response if a part was passed on.`)
+      said(`${reason} The client got 502, or an incomplete response if a part was passed on.`)
     },
     unpassed(reason) {
       troubles.unpassed++
-      say(reason)
+      said(reason)
     },
   })
   const origin = await relay.listen()

@@ -66,7 +66,7 @@ export class HarmfulRequest extends Error {
 }
 
 /** In milliseconds: how long to wait before a read is sent again, once. */
-const PAUSE = 1_000
+const PAUSE = 500
 /** In milliseconds: after this time, a list shows every change, and nothing of a killed run is under way. */
 export const SETTLING = 2_000
 /** In milliseconds. If the clocks differ, the whole second in which a window ends may not be over. */

@@ -228,10 +228,10 @@ describe('the command of run', () => {
     expect(sleeping(sleep)).toEqual([])
   })
 
-  it('is not left behind by a signal while run starts, nor is a lock', async ({ folder }) => {
+  it('is not left behind by a signal while run starts, nor is a lock', async ({ folder, start }) => {
     const sleep = sleeper()
     const files = ['--data', `${folder}/data`, '--ready-file', `${folder}/ready.json`]
-    const running = spawnProgram(['run', ...files, '--', 'sh', '-c', `${sleep} & ${sleep}`])
+    const running = start(['run', ...files, '--', 'sh', '-c', `${sleep} & ${sleep}`])
     await eventually('it has the folder', () => existsSync(join(folder, 'data', '.lock')))
     running.stop('SIGINT')
     const { code, stderr } = await running.ended

@@ -3,6 +3,7 @@ import { createServer as createHttpServer, type RequestListener } from 'node:htt
 import { createServer as createTcpServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
+import { digestOf, Ledger } from '../../src/verify/ledger.ts'
 import { listenOn } from '../support/listening.ts'
 import { expectRefusal, it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
@@ -124,14 +125,19 @@ describe('the ledger of verify', () => {
     await expectRefusal(['verify', '--base-url', target, '--sweep', ledger], 2, says, { environment: KEY })
   })
 
-  it('is gone when a signal has ended the run, after the account was restored', async ({ folder, start }) => {
+  it('is for its owner alone, and gone when a signal has ended the run, after the account was restored', async ({
+    folder,
+    start,
+  }) => {
     const service = await startService({ fixture: 'demo', enforceQuotas: false })
     const before = (await service.get('/domains')).text
-    const args = ['verify', '--base-url', service.baseUrl, '--allow-writes']
-    const running = start(args, { environment: KEY, folder })
+    const running = start(['verify', '--base-url', service.baseUrl, '--allow-writes'], { environment: KEY, folder })
     // It has made a group beside the seven of the fixture.
     const groups = async () => (await service.store.read('default')).state.groups.size
     await expect.poll(groups, { interval: 10 }).toBeGreaterThan(7)
+    const [ledger = ''] = readdirSync(folder)
+    expect(statSync(join(folder, ledger)).mode & 0o777).toBe(0o600)
+    expect(readFileSync(join(folder, ledger), 'utf8')).not.toContain(API_KEY)
     running.stop('SIGINT')
     const { code, stderr } = await running.ended
     expect(stderr).toContain('restores the account; another signal ends it at once')
@@ -141,21 +147,19 @@ describe('the ledger of verify', () => {
     expect(readdirSync(folder)).toEqual([])
   })
 
-  it('of a killed run lets a sweep remove the rest', async ({ folder, startProcess }) => {
-    const service = await startService({ fixture: 'demo', enforceQuotas: false })
+  it('of a killed run lets a sweep remove the rest', async ({ folder }) => {
+    const service = await startService({ fixture: 'demo' })
     const before = (await service.get('/domaingroups')).text
-    const target = ['verify', '--base-url', service.baseUrl]
-    const running = startProcess(target, { environment: KEY, folder })
-    const groups = async () => (await service.store.read('default')).state.groups.size
-    await expect.poll(groups, { interval: 10 }).toBeGreaterThan(7)
-    running.stop('SIGKILL')
-    await running.ended
-    const [ledger = ''] = readdirSync(folder)
-    expect(statSync(join(folder, ledger)).mode & 0o777).toBe(0o600)
-    expect(readFileSync(join(folder, ledger), 'utf8')).not.toContain(API_KEY)
-    const { code, stderr } = await runInProcess([...target, '--sweep', ledger], { environment: KEY, folder })
-    expect(stderr).toMatch(/of the run \w{8}, \d+ domains and \d+ groups were removed; the account is as before\n$/)
-    expect(code).toBe(0)
+    const path = join(folder, 'ledger')
+    const target = service.baseUrl
+    const ledger = new Ledger(path, { run: RUN, target, digest: digestOf(target, API_KEY) })
+    const { groups } = (await service.get('/domaingroups')).body.data
+    ledger.write({ before: { domains: (await service.get('/domains')).body.data.domains, groups } })
+    ledger.write({ creates: { domains: [], group: `verify-${RUN} 1` } })
+    await service.send('POST', '/domaingroups', { name: `verify-${RUN} 1` })
+    const swept = await runInProcess(['verify', '--base-url', target, '--sweep', path], { environment: KEY })
+    const said = `verify: of the run ${RUN}, 0 domains and 1 groups were removed; the account is as before`
+    expect(swept).toMatchObject({ code: 0, stderr: expect.stringContaining(said) })
     expect((await service.get('/domaingroups')).text).toBe(before)
     expect(readdirSync(folder)).toEqual([])
   })

@@ -258,21 +258,6 @@ describe('A request that is malformed, or not for the service, is answered by th
       ...(['400 Bad Request', 'not valid HTTP/1.1'] as const),
     ],
     [
-      'both framings, the other way round',
-      message('POST /a HTTP/1.1', 'Host: localhost', 'Transfer-Encoding: chunked', 'Content-Length: 1', '0\r\n\r\n'),
-      ...(['400 Bad Request', 'not valid HTTP/1.1'] as const),
-    ],
-    [
-      'two lengths',
-      message('POST /a HTTP/1.1', 'Host: localhost', 'Content-Length: 1', 'Content-Length: 2', 'a'),
-      ...(['400 Bad Request', 'not valid HTTP/1.1'] as const),
-    ],
-    [
-      'a transfer coding that is not the last',
-      message('POST /a HTTP/1.1', 'Host: localhost', 'Transfer-Encoding: chunked, gzip', ''),
-      ...(['400 Bad Request', 'not valid HTTP/1.1'] as const),
-    ],
-    [
       'a header that is too large',
       GET.replace('\r\n', `\r\nA: ${'a'.repeat(HEADER_LIMIT)}\r\n`),
       '431 Request',
