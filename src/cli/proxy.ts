@@ -5,7 +5,7 @@ import { HarFileError, HarWriter } from '../exchanges/har/writer.ts'
 import { isLoopback } from '../ground/hosts.ts'
 import { readInput } from '../ground/input-file.ts'
 import { plural } from '../ground/plural.ts'
-import { printable, shorten } from '../ground/show.ts'
+import { shorten } from '../ground/show.ts'
 import { isCounted, isFailure, type JudgedDifference, partyOf } from '../judge/finding.ts'
 import { Judge } from '../judge/judge.ts'
 import { listUnjudged, type RunningProxy, startProxy } from '../proxy/proxy.ts'
@@ -137,7 +137,7 @@ function start(session: ProxySession): Promise<RunningProxy> {
     if (told.has(id) || told.size > SHOWN_LIVE) return
     told.add(id)
     const line = told.size > SHOWN_LIVE ? 'There is more; the summary at the end has it.' : sentence
-    execution.progress.print(`dmarc-understudy: ${printable(line)}`)
+    execution.say(line)
   }
   return startProxy({
     ...{ target, judge, host, port, admin, adminToken },

@@ -6,13 +6,12 @@ import { systemClock } from '../ground/clock.ts'
 import { isLoopback } from '../ground/hosts.ts'
 import { hashKey, nameInstance } from '../ground/secrets.ts'
 import { quoteWord } from '../ground/shell-word.ts'
-import { shorten, show } from '../ground/show.ts'
+import { shorten } from '../ground/show.ts'
 import { pause } from '../ground/timers.ts'
 import { isCounted } from '../judge/finding.ts'
 import { Judge } from '../judge/judge.ts'
 import {
   fileName,
-  type OptionKind,
   type Options,
   optIn,
   readDuration,
@@ -23,7 +22,6 @@ import {
   type Values,
   wholeNumber,
 } from '../server/option.ts'
-import type { Reserve } from '../verify/budget.ts'
 import { assess } from '../verify/checks.ts'
 import { describeCleanup, isAsBefore } from '../verify/cleanup.ts'
 import { Client, ConnectionError } from '../verify/client.ts'
@@ -47,20 +45,6 @@ const suffix = textThat(
   'DOMAIN',
 )
 
-/** `5` for all paths, or `domains=5` for one. */
-const reserve: OptionKind<readonly string[]> = {
-  remedy: `must be a whole number from 0 to ${LIMITS.quota}, or a quota and such a number, as domains=5`,
-  placeholder: '[PATH=]N',
-  repeatable: true,
-  fits: (value): value is readonly string[] =>
-    Array.isArray(value) && value.every((each) => /^(?:[^=]+=)?\d{1,15}$/.test(each) && amountIn(each) <= LIMITS.quota),
-  read: (written) => written,
-}
-
-function amountIn(written: string): number {
-  return Number(written.split('=').at(-1))
-}
-
 const OPTIONS = {
   baseUrl: { kind: baseUrl, help: 'Base URL of the service, with its version segment.' },
   apiKey: {
@@ -75,10 +59,9 @@ const OPTIONS = {
     flag: 'plan',
   },
   reserve: {
-    kind: reserve,
-    help: 'Requests in the quota of each path that are left to other clients; domains=5 is for one path. The cleanup may use them.',
-    default: [],
-    defaultText: '0',
+    kind: wholeNumber(0, LIMITS.quota),
+    help: 'Requests in the quota of each path that are left to other clients. The cleanup may use them.',
+    default: 0,
   },
   wait: optIn(
     'Wait for the reset when a quota is used up, until everything was asked. Without this option, the run ends at that point.',
@@ -116,19 +99,15 @@ type VerifyReading = Reading<typeof OPTIONS>
 
 export const verify = defineCommand('verify', OPTIONS, async (reading, terminal) => {
   const { values, sources } = reading
-  if (values.readOnly && values.allowWrites)
-    throw new UsageError('--read-only: contradicts --allow-writes; give one of them')
-  if (values.sweep !== undefined && values.ledger !== undefined)
-    throw new UsageError(`${sources.ledger}: contradicts --sweep, which names the ledger`)
   const review = await openReview('verify', reading, [
     { source: sources.sweep, file: values.sweep, isRead: true },
     { source: sources.ledger, file: values.ledger },
   ])
   const { contract } = review.choices
-  const terms = { writes: mayWrite(values), reserve: readReserve(reading, contract) }
+  const writes = mayWrite(values)
   if (values.showPlan) {
-    const plan = planProbes({ ...values, ...terms })
-    for (const line of describePlan(plan, contract, terms)) terminal.print(line)
+    const plan = planProbes({ ...values, writes })
+    for (const line of describePlan(plan, contract, { ...values, writes })) terminal.print(line)
     return 0
   }
   const { baseUrl: written, apiKey } = values
@@ -138,7 +117,7 @@ export const verify = defineCommand('verify', OPTIONS, async (reading, terminal)
   }
   const target = written.replace(/\/+$/, '')
   return execute('verify', terminal, async (execution) => {
-    const session = { reading, review, execution, target, apiKey, ...terms }
+    const session = { reading, review, execution, target, apiKey, writes }
     try {
       return await (values.sweep === undefined ? ask(session) : sweep(session, values.sweep))
     } catch (error) {
@@ -157,7 +136,6 @@ interface VerifySession {
   target: string
   apiKey: string
   writes: boolean
-  reserve: Reserve
 }
 
 /** Why nothing could be asked. Other errors are thrown again. */
@@ -172,26 +150,12 @@ function mayWrite({ baseUrl: url, readOnly, allowWrites }: Values<typeof OPTIONS
   return !readOnly && (allowWrites || (url !== undefined && isLoopback(new URL(url).hostname)))
 }
 
-/** @throws UsageError for a path without a quota */
-function readReserve({ values, sources }: VerifyReading, { operations }: Contract): Reserve {
-  const names = [...new Set(operations.flatMap(({ path, quota }) => (quota === undefined ? [] : [path.slice(1)])))]
-  const amounts = new Map<string, number>()
-  for (const written of values.reserve) {
-    const [name = ''] = written.includes('=') ? written.split('=') : ['']
-    if (name !== '' && !names.includes(name)) {
-      throw new UsageError(`${sources.reserve}: there is no quota ${show(name)}; the quotas are ${names.join(', ')}`)
-    }
-    amounts.set(name, amountIn(written))
-  }
-  return (path) => amounts.get(path.slice(1)) ?? amounts.get('') ?? 0
-}
-
 /** What a run and a sweep have in common. */
-function wayTo({ reading, review, execution, target, apiKey, reserve: kept }: VerifySession) {
+function wayTo({ reading, review, execution, target, apiKey }: VerifySession) {
+  const { reserve, wait: waits, timeout } = reading.values
   return {
-    ...{ contract: review.choices.contract, apiKey, reserve: kept, clock: systemClock, signal: execution.signal },
-    client: new Client(new URL(target), readDuration(reading.values.timeout)),
-    waits: reading.values.wait,
+    ...{ contract: review.choices.contract, apiKey, reserve, waits, clock: systemClock, signal: execution.signal },
+    client: new Client(new URL(target), readDuration(timeout)),
     // Also resolves when the signal is aborted.
     sleep: (milliseconds, signal) => pause(milliseconds, undefined, { signal }).catch(() => {}),
   } satisfies Partial<ConversationOptions> & { contract: Contract }

@@ -16,12 +16,9 @@ export interface Spending {
   total: number
   /** What the last response said is left for all clients together; absent if no response said it in this window. */
   remaining: number | undefined
-  /** When the window ends, in milliseconds on the clock of the run; absent if no response said it. */
+  /** When the window ends, in milliseconds on the clock of the run; until a response says it, as late as it can be. */
   endsAt: number | undefined
 }
-
-/** How many requests of a path are left to other clients. */
-export type Reserve = (path: string) => number
 
 const NEW_WINDOW = { sent: 0, remaining: undefined, endsAt: undefined }
 
@@ -31,10 +28,11 @@ const NEW_WINDOW = { sent: 0, remaining: undefined, endsAt: undefined }
  */
 export class RequestBudget {
   readonly #paths = new Map<string, Spending>()
-  readonly #reserve: Reserve
+  readonly #reserve: number
   readonly #now: Clock
 
-  constructor({ operations }: Pick<Contract, 'operations'>, reserve: Reserve, now: Clock) {
+  /** `reserve`: how many requests of each path are left to other clients. */
+  constructor({ operations }: Pick<Contract, 'operations'>, reserve: number, now: Clock) {
     this.#reserve = reserve
     this.#now = now
     for (const { path, quota } of operations) {
@@ -55,7 +53,7 @@ export class RequestBudget {
 
   /** How many more requests may be sent to the path, the reserve excluded; infinite if it has no quota. */
   left(path: string): number {
-    return Math.max(0, this.leftForCleanup(path) - this.#reserve(path))
+    return Math.max(0, this.leftForCleanup(path) - this.#reserve)
   }
 
   /** The same with the reserve: to leave items behind would be worse for other clients than to spend their requests. */
@@ -68,13 +66,13 @@ export class RequestBudget {
 
   /** The quota of the path in a window if no other client spends. */
   whole(path: string): number {
-    return (this.#paths.get(path)?.limit ?? Number.POSITIVE_INFINITY) - this.#reserve(path)
+    return (this.#paths.get(path)?.limit ?? Number.POSITIVE_INFINITY) - this.#reserve
   }
 
   /** Counts a request before it is sent. */
   spend(path: string): void {
-    const { sent = 0, total = 0, remaining } = this.of(path) ?? {}
-    this.#note(path, { sent: sent + 1, total: total + 1, remaining: remaining && remaining - 1 })
+    const { sent = 0, total = 0, remaining, window = 0, endsAt = this.#now() + window * 1000 } = this.of(path) ?? {}
+    this.#note(path, { sent: sent + 1, total: total + 1, remaining: remaining && remaining - 1, endsAt })
   }
 
   /** Updates the quota of a path from a response. `headers` by lower-case name. */
@@ -87,18 +85,14 @@ export class RequestBudget {
     if (seconds !== undefined) this.#note(path, { endsAt: this.#now() + Math.min(Math.max(1, seconds), window) * 1000 })
   }
 
-  /** Milliseconds until the window of the path ends; the length of a window if no response said it. */
+  /** Milliseconds until the window of the path ends. */
   untilReset(path: string): number {
-    const { endsAt, window = 0 } = this.of(path) ?? {}
-    return endsAt === undefined ? window * 1000 : endsAt - this.#now()
+    return Math.max(0, (this.of(path)?.endsAt ?? 0) - this.#now())
   }
 
-  /** Begins a new window of all paths whose windows end within this time, in milliseconds. The caller waits for it. */
-  renewAfter(wait: number): () => void {
-    const renewed = [...this.#paths.keys()].filter((path) => this.untilReset(path) <= wait)
-    return () => {
-      for (const path of renewed) this.#note(path, NEW_WINDOW)
-    }
+  /** Begins a new window of the path, although nothing says that the present one is over. */
+  renew(path: string): void {
+    this.#note(path, NEW_WINDOW)
   }
 
   #note(path: string, change: Partial<Spending>): void {

@@ -123,7 +123,7 @@ async function ask(request: ProbeRequest, conversation: Conversation): Promise<P
     if (isLast) break
     // A refusal for the quota can be that of a moment.
     await conversation.pause(SETTLING)
-    budget.renewAfter(budget.untilReset(path))()
+    budget.renew(path)
   }
   const minutes = Math.ceil(budget.untilReset(path) / 60_000)
   throw new Hindrance(`the quota of ${path} is used up for ${minutes} more minutes`)

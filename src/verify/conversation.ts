@@ -6,7 +6,7 @@ import { codeIn, readOutcome } from '../exchanges/reading.ts'
 import type { Clock } from '../ground/clock.ts'
 import { clearInterval, setInterval } from '../ground/timers.ts'
 import type { Conclusion } from '../judge/judge.ts'
-import { inWords, RequestBudget, type Reserve } from './budget.ts'
+import { inWords, RequestBudget } from './budget.ts'
 import { type Client, ConnectionError, LARGEST_RESPONSE } from './client.ts'
 import { findHarm } from './harmful-requests.ts'
 import { type Holdings, intentOf } from './holdings.ts'
@@ -43,7 +43,8 @@ export interface ConversationOptions {
   contract: Pick<Contract, 'basePath' | 'operations'>
   apiKey: string
   clock: Clock
-  reserve: Reserve
+  /** How many requests of each path are left to other clients. */
+  reserve: number
   /** They are empty, or, for a sweep, what the ledger says. */
   holdings: Holdings
   ledger: Pick<Ledger, 'write'>
@@ -119,13 +120,11 @@ export class Conversation {
   /** Waits for a new window of the path, or until the signal is aborted. */
   async waitFor(path: string): Promise<void> {
     const wait = this.budget.untilReset(path) + AFTER_RESET
-    const renew = this.budget.renewAfter(wait)
     const say = () => this.tell(`waits ${inWords(this.budget.untilReset(path) / 1000)} for the quota of ${path}`)
     say()
     const timer = setInterval(say, TICK).unref()
     await this.#options.sleep(wait, this.signal)
     clearInterval(timer)
-    if (!this.signal.aborted) renew()
   }
 
   /** @throws ConnectionError if no answer came, except to a write that may have arrived; HarmfulRequest */

@@ -1,7 +1,7 @@
 import type { Contract } from '../contract/contract.ts'
 import { plural } from '../ground/plural.ts'
 import { shorten } from '../ground/show.ts'
-import { inWords, type Reserve } from './budget.ts'
+import { inWords } from './budget.ts'
 import { costOfRestoring } from './cleanup.ts'
 import {
   countByPath,
@@ -61,7 +61,7 @@ function sceneOf({ domains = 0, groups = [] }: Needs = {}): ProbeScene {
 export function describePlan(
   planned: readonly PlannedProbe[],
   { operations }: Pick<Contract, 'operations'>,
-  { writes, reserve }: { writes: boolean; reserve: Reserve },
+  { writes, reserve }: { writes: boolean; reserve: number },
 ): string[] {
   const plan = planned.filter(({ barrier }) => barrier === undefined)
   const all = countByPath(plan.flatMap(({ sample }) => sample))
@@ -69,8 +69,8 @@ export function describePlan(
   const totals = [...quotas].map(([path, { limit, window }]) => {
     const count = all.get(path) ?? 0
     const held = writes ? (costOfRestoring(0, 0)[path] ?? 0) : 0
-    const windows = plural(Math.ceil(count / Math.max(1, limit - reserve(path) - held)), 'window')
-    return `${path}: ${count} requests in ${windows} of ${inWords(window)}; ${limit} each, less ${reserve(path)} for others`
+    const windows = plural(Math.ceil(count / Math.max(1, limit - reserve - held)), 'window')
+    return `${path}: ${count} requests in ${windows} of ${inWords(window)}; ${limit} each, less ${reserve} for others`
   })
   const end = writes
     ? 'What these requests need is set up before, and everything that they make is removed at the end; that costs some more.'

@@ -233,9 +233,9 @@ describe('the command of run', () => {
     const files = ['--data', `${folder}/data`, '--ready-file', `${folder}/ready.json`]
     const running = start(['run', ...files, '--', 'sh', '-c', `${sleep} & ${sleep}`])
     await eventually('it has the folder', () => existsSync(join(folder, 'data', '.lock')))
-    running.stop('SIGINT')
+    running.stop('SIGTERM')
     const { code, stderr } = await running.ended
-    expect({ code, stderr }).toEqual({ code: 130, stderr: expect.not.stringContaining('    at ') })
+    expect({ code, stderr }).toEqual({ code: 143, stderr: expect.not.stringContaining('    at ') })
     expect(sleeping(sleep)).toEqual([])
     expect(['data']).toEqual(expect.arrayContaining(readdirSync(folder)))
     expect(existsSync(join(folder, 'data', '.lock'))).toBe(false)

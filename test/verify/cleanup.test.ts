@@ -36,7 +36,7 @@ async function restoreAfter({ way, creations = CREATIONS }: Terms) {
     client: {
       send: (request) => (isCleaning && way ? way(request, (passed) => client.send(passed)) : client.send(request)),
     },
-    ...{ contract: choices.contract, clock: systemClock, reserve: () => 0, holdings, apiKey: API_KEY },
+    ...{ contract: choices.contract, clock: systemClock, reserve: 0, holdings, apiKey: API_KEY },
     ...{ ledger: NO_LEDGER, judge: undefined, writes: true, waits: false, tell: () => {} },
     sleep: async (milliseconds) => service.advance(milliseconds),
     signal: new AbortController().signal,

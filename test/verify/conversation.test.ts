@@ -44,7 +44,7 @@ function converse(replies: readonly Reply[]) {
         return reply
       },
     },
-    ...{ contract: choices.contract, reserve: () => 0, clock: systemClock, holdings, apiKey: 'a-key-of-the-account' },
+    ...{ contract: choices.contract, reserve: 0, clock: systemClock, holdings, apiKey: 'a-key-of-the-account' },
     ...{ ledger: NO_LEDGER, judge: undefined, writes: true, waits: false, tell: () => {} },
     signal: new AbortController().signal,
     sleep: async (milliseconds) => void pauses.push(milliseconds),
