@@ -66,15 +66,15 @@ function describeOverlay(assumption: Assumption, number: string, source: Json): 
 }
 
 /** The most characters of our choice, and of what the specification says, in a line of the list. */
-const [CHOICE_SHOWN, SPEC_SHOWN] = [46, 90]
+const [CHOICE_SHOWN, SPEC_SHOWN] = [56, 90]
 
 /** One line for each: its id, our choice, the number of alternatives, and what the specification leaves open. */
 function writeList(all: readonly Assumption[]): string {
   const rows = [
     ['assumption', 'our choice', 'others', 'left open'],
-    ...all.map(({ id, choice, alternatives, spec }) => {
-      const shown = shorten(JSON.stringify(choice['value'] ?? choice), CHOICE_SHOWN)
-      return [id, shown, `${alternatives.length}`, shorten(spec, SPEC_SHOWN)]
+    ...all.map(({ id, choice, alternatives, spec, reason = '' }) => {
+      const shown = alternatives.length === 0 ? reason : JSON.stringify(choice['value'] ?? choice)
+      return [id, shorten(shown, CHOICE_SHOWN), `${alternatives.length}`, shorten(spec, SPEC_SHOWN)]
     }),
   ]
   const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
