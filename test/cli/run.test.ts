@@ -195,14 +195,6 @@ describe('the command of run', () => {
     expect(sleeping(sleep)).toEqual([])
   })
 
-  it('leaves no process of its group behind, and says so', async () => {
-    const sleep = sleeper()
-    const { code, stderr } = await runInProcess(['run', '--', 'sh', '-c', `${sleep} & exit 0`])
-    expect(code).toBe(1)
-    expect(stderr).toContain('dmarc-understudy: the command left processes behind, which were ended\n')
-    expect(sleeping(sleep)).toEqual([])
-  })
-
   it('and its children get a signal to run, and no process, lock or file is left', async ({ folder }) => {
     const [sleep, ready] = [sleeper(), join(folder, 'ready.json')]
     const options = ['--data', join(folder, 'data'), '--ready-file', ready]
@@ -214,18 +206,6 @@ describe('the command of run', () => {
     expect(stderr).toContain('FAILED  The command was ended by SIGHUP.')
     expect(sleeping(sleep)).toEqual([])
     expect([readdirSync(folder), readdirSync(join(folder, 'data'))]).toEqual([['data'], ['account-default.json']])
-  })
-
-  it('is ended by a second signal if it ignores the first', async ({ folder, start }) => {
-    const [sleep, ignored] = [sleeper(), join(folder, 'ignored')]
-    const line = `trap "touch '${ignored}'" INT TERM; while :; do ${sleep} & wait; done`
-    const running = start(['run', '--', 'sh', '-c', line])
-    await eventually('it sleeps', () => sleeping(sleep).length > 1)
-    running.stop('SIGINT')
-    await eventually('it ignores the signal', () => existsSync(ignored))
-    running.stop('SIGINT')
-    expect(await running.ended).toMatchObject({ code: 130 })
-    expect(sleeping(sleep)).toEqual([])
   })
 
   it('is not left behind by a signal while run starts, nor is a lock', async ({ folder, start }) => {

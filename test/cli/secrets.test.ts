@@ -93,19 +93,10 @@ interface Row {
 /** What is run, with a folder for its files and one for files that may have secrets. */
 const ROWS: Readonly<Record<string, Row | ((outputs: string, inputs: string) => Row | Promise<Row>)>> = {
   'serve on an open address': { args: ['serve', '--host', '0.0.0.0', '--api-key', KEY], tells: /0\.0\.0\.0/ },
-  'serve with a key that has a space': {
-    args: ['serve', '--api-key', `${KEY} x`, '--admin-token', TOKEN],
-    tells: /--api-key: must be/,
-  },
   'serve with a store that is not there': {
     args: ['serve', '--store', `redis://me:${STORE}@127.0.0.1:1`, ...OWN],
     tells: /cannot be reached/,
   },
-  'serve with a wrong store': {
-    args: ['serve', '--store', `http://me:${STORE}@127.0.0.1:1`],
-    tells: /--store http:\/\/…: must be/,
-  },
-  'serve with a needless argument': { args: ['serve', ...OWN, KEY], tells: /takes no argument/ },
   run: (outputs) => ({
     args: [
       ...[
@@ -129,14 +120,6 @@ const ROWS: Readonly<Record<string, Row | ((outputs: string, inputs: string) => 
     environment: ENVIRONMENT,
     tells: /The contract forbids the request/,
   }),
-  'run with a command that is not there': {
-    args: ['run', ...OWN, '--', '/none/client', `--key=${ARGUMENT}`, `https://${USER}@a.example`],
-    tells: /\/none\/client/,
-  },
-  'run with a wrong template': {
-    args: ['run', ...OWN, '--set-env', `A_TOKEN=${VARIABLE}{nothing}`, '--', 'true'],
-    tells: /must be NAME=TEMPLATE/,
-  },
   vary: (outputs) => ({
     args: [
       ...['vary', ...reports(outputs), '--fixture', 'empty', '--jobs', '2', ...OWN, ...FOR_COMMAND],
@@ -144,10 +127,6 @@ const ROWS: Readonly<Record<string, Row | ((outputs: string, inputs: string) => 
     ],
     tells: USABLE,
   }),
-  'vary with a command that fails anyway': {
-    args: ['vary', ...OWN, ...FOR_COMMAND, '--', ...FAILS],
-    tells: /although nothing is varied/,
-  },
   'explore with a key in the environment': (outputs) => ({
     args: [
       ...['explore', ...reports(outputs), '--replay', LOST, '--', ...shellClient(BLIND_RETRY)],
@@ -174,15 +153,10 @@ const ROWS: Readonly<Record<string, Row | ((outputs: string, inputs: string) => 
     ],
     tells: /FAILED/,
   }),
-  'verify with credentials in its target': {
-    args: ['verify', '--base-url', `http://me:${USER}@127.0.0.1:1`, '--api-key', KEY],
-    tells: /must not hold credentials/,
-  },
   check: (outputs, inputs) => ({
     args: ['check', ...reports(outputs), recordLeaks(inputs), ...evidence(outputs)],
     tells: /FAILED/,
   }),
-  'check with a file that is not there': { args: ['check', `https://me:${USER}@a.example/x.har`], tells: /ENOENT/ },
   proxy: async (outputs) => ({
     args: [
       ...['proxy', ...reports(outputs), '--target', await startLeaking(), '--port', '0', '--admin-token', TOKEN],
@@ -200,17 +174,6 @@ const ROWS: Readonly<Record<string, Row | ((outputs: string, inputs: string) => 
     args: ['calibrate', ...reports(outputs), recordLeaks(inputs), '--out', join(outputs, 'overlay')],
     tells: /undecided/,
   }),
-  'calibrate with evidence': async (outputs, inputs) => {
-    await startInProcess(['check', recordLeaks(inputs), '--evidence', join(inputs, 'evidence')]).ended
-    const files = ['--evidence', join(inputs, 'evidence'), '--out', join(outputs, 'overlay')]
-    return { args: ['calibrate', ...reports(outputs), ...files], tells: /undecided/ }
-  },
-  'fixture with a needless argument': { args: ['fixture', `https://me:${USER}@a.example`], tells: /takes no argument/ },
-  // But it tells the key of the account to a client that asks for it.
-  'mcp with credentials in its address': {
-    args: ['mcp', '--attach', `http://me:${USER}@127.0.0.1:1`],
-    tells: /must not hold credentials/,
-  },
   'mcp with an address where nothing is': {
     args: ['mcp', '--attach', 'http://127.0.0.1:1/__admin', '--admin-token', TOKEN],
     tells: /No server answers/,
