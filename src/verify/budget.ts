@@ -64,11 +64,6 @@ export class RequestBudget {
     return Math.max(0, Math.min(limit - sent, remaining))
   }
 
-  /** The quota of the path in a window if no other client spends. */
-  whole(path: string): number {
-    return (this.#paths.get(path)?.limit ?? Number.POSITIVE_INFINITY) - this.#reserve
-  }
-
   /** Counts a request before it is sent. */
   spend(path: string): void {
     const { sent = 0, total = 0, remaining, window = 0, endsAt = this.#now() + window * 1000 } = this.of(path) ?? {}

@@ -5,7 +5,7 @@ import { type HeaderFields, Keys, pairsOf, readFields, redactBody } from '../exc
 import { codeIn, readOutcome } from '../exchanges/reading.ts'
 import type { Clock } from '../ground/clock.ts'
 import { clearInterval, setInterval } from '../ground/timers.ts'
-import type { Conclusion } from '../judge/judge.ts'
+import type { Judge } from '../judge/judge.ts'
 import { inWords, RequestBudget } from './budget.ts'
 import { type Client, ConnectionError, LARGEST_RESPONSE } from './client.ts'
 import { findHarm } from './harmful-requests.ts'
@@ -33,10 +33,7 @@ export interface ProbeAnswer {
 }
 
 /** What judges the exchanges of a run. */
-export interface RunJudge {
-  take(exchange: Exchange): unknown
-  conclude(): Conclusion
-}
+export type RunJudge = Pick<Judge, 'take' | 'conclude'>
 
 export interface ConversationOptions {
   client: Pick<Client, 'send'>

@@ -152,10 +152,6 @@ export class Questioning {
   async #ask(probe: Probe, sample: readonly ProbeRequest[]): Promise<Outcome> {
     const { needs = {}, id } = probe
     if (this.unreadable !== undefined && needsWrites(probe, sample)) return { reason: this.unreadable }
-    const small = this.#findSmall(sample, (path) => this.#conversation.budget.whole(path), this.#kept(0, 0))
-    if (small !== undefined) {
-      return { reason: `it needs more than the quota of ${small} has beside the reserve and the cleanup` }
-    }
     for (let sent = 0; ; sent++) {
       const setUp = this.#nextSetUp(needs)
       // It is useless to set up a probe that cannot be asked afterwards.
@@ -183,16 +179,8 @@ export class Questioning {
     const intents = requests.flatMap((request) => intentOf(request) ?? [])
     const groups = holdings.groups.size + holdings.unknown + intents.filter(({ group }) => group !== undefined).length
     const domains = holdings.domains.size + intents.flatMap((intent) => intent.domains).length
-    return this.#findSmall(requests, (path) => budget.left(path), this.#kept(groups, domains))
-  }
-
-  /** What is kept of each path for a cleanup of so many items. */
-  #kept(groups: number, domains: number): Record<string, number> {
-    return this.#options.writes ? costOfRestoring(groups, domains) : {}
-  }
-
-  #findSmall(requests: readonly ProbeRequest[], has: (path: string) => number, kept: Record<string, number>) {
-    return [...countByPath(requests)].find(([path, count]) => has(path) < count + (kept[path] ?? 0))?.[0]
+    const cleanup = this.#options.writes ? costOfRestoring(groups, domains) : {}
+    return [...countByPath(requests)].find(([path, count]) => budget.left(path) < count + (cleanup[path] ?? 0))?.[0]
   }
 
   async #isAlone(what: 'groups' | 'domains'): Promise<boolean> {
