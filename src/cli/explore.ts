@@ -1,14 +1,18 @@
-import { loadContract } from '../contract/contract.ts'
+import { type Contract, loadContract } from '../contract/contract.ts'
 import { readOverlays } from '../contract/overlay.ts'
-import { printable } from '../ground/show.ts'
+import type { FaultRule } from '../domain/faults.ts'
+import { loadFaultSets } from '../faults/fault-sets.ts'
+import { loadRuleCheck } from '../faults/rule-check.ts'
+import { parseJson } from '../ground/json.ts'
+import { printable, shorten } from '../ground/show.ts'
 import { type Options, readDuration, someOf, text, timeLimit, type Values, wholeNumber } from '../server/option.ts'
 import type { RunBounds } from '../trials/explore/budget.ts'
 import type { Exploration } from '../trials/explore/exploration.ts'
 import type { ExploreTerms } from '../trials/explore/report.ts'
 import { lastLines } from '../trials/output-tail.ts'
 import { defineCommand, type Reading, withoutOptions } from './command.ts'
+import { UsageError } from './errors.ts'
 import { type Execution, execute } from './execution.ts'
-import { readReplay } from './plan-file.ts'
 import { REPORT_OPTIONS } from './reports.ts'
 import { BASELINE_OPTIONS, type Known, openBaseline } from './review.ts'
 import { withServerOptions } from './start.ts'
@@ -33,7 +37,7 @@ const SEARCH_OPTIONS = {
   replay: {
     kind: text,
     placeholder: 'PLAN',
-    help: 'Run the command once with the faults of PLAN: a file with fault rules, a finding or a report; or their JSON.',
+    help: 'Run the command once with the faults of PLAN: a list of fault rules as JSON, or what --faults takes.',
   },
   failOn: {
     kind: someOf(['findings', 'inconclusive', 'gave-up']),
@@ -49,7 +53,7 @@ const OPTIONS = {
   window: {
     ...WINDOW.window,
     help: 'Length of a shortened quota window. explore itself tries a longer one, too, where the command survives a 429.',
-    defaultText: '2s, or that of the finding in --replay',
+    defaultText: '2s',
   },
   ...REPORT_OPTIONS,
 } as const satisfies Options
@@ -70,12 +74,9 @@ async function searchFaults(reading: Reading<typeof OPTIONS>, known: Known, exec
   const { ExploreSession, SHORT_WINDOW } = await import('../trials/explore/session.ts')
   const overlays = await readOverlays(values.overlays)
   const contractWith = (longestWindow: number) => loadContract({ overlays, longestWindow })
-  const replayed =
-    values.replay === undefined
-      ? undefined
-      : await readReplay(values.replay, await contractWith(Number.POSITIVE_INFINITY))
-  const window = windowOf(values.window, sources.window) ?? replayed?.window ?? SHORT_WINDOW
+  const window = windowOf(values.window, sources.window) ?? SHORT_WINDOW
   const contract = await contractWith(window)
+  const plan = values.replay === undefined ? undefined : await readPlan(values.replay, contract)
   const { terminal, onSignal, signal: stop } = execution
   const { runs, jobs } = values
   const { milliseconds, optional } = budgetOf(values)
@@ -94,8 +95,7 @@ async function searchFaults(reading: Reading<typeof OPTIONS>, known: Known, exec
     try {
       const baseline = await session.establish()
       if (typeof baseline === 'string') return execution.say(baseline, execution.times.interruptedWith ?? 1)
-      const found =
-        replayed === undefined ? await session.explore(baseline) : await session.replay(replayed.plan, baseline)
+      const found = plan === undefined ? await session.explore(baseline) : await session.replay(plan, baseline)
       const { runs, pace } = session
       const times = execution.times
       const isWhole = () => found.left === 0 && times.interruptedWith === undefined
@@ -109,11 +109,26 @@ async function searchFaults(reading: Reading<typeof OPTIONS>, known: Known, exec
         known: known.apply(found.findings, isWhole),
         ...{ redact: terminal.redact, writeCommandLine: terminal.writeCommandLine },
       })
-      return replayed === undefined ? execution.keep(code, () => known.update(found.findings, isWhole)) : code
+      return plan === undefined ? execution.keep(code, () => known.update(found.findings, isWhole)) : code
     } finally {
       session.end()
     }
   })
+}
+
+/** The fault rules of `--replay`. @throws UsageError, FaultSetError */
+async function readPlan(given: string, contract: Contract): Promise<readonly FaultRule[]> {
+  const check = await loadRuleCheck(contract)
+  if (!given.trimStart().startsWith('[')) return (await loadFaultSets(given, check)).flatMap(({ rules }) => rules)
+  const source = `--replay ${shorten(given)}`
+  const plan = parseJson(given, (reason) => new UsageError(`${source}: ${reason}`)) as FaultRule[]
+  const most = check.limits.faultsPerAccount
+  if (plan.length < 1 || plan.length > most) throw new UsageError(`${source}: must have 1 to ${most} fault rules`)
+  for (const [index, rule] of plan.entries()) {
+    const problem = check.findProblem(rule, `/${index}`)
+    if (problem !== undefined) throw new UsageError(`${source}#${problem.pointer}: ${problem.message}`)
+  }
+  return plan
 }
 
 /** How many findings are printed with all their requests. */
