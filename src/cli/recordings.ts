@@ -1,9 +1,7 @@
-import { realpath } from 'node:fs/promises'
 import type { Choices } from '../contract/choices.ts'
 import { HarError } from '../exchanges/har/file.ts'
 import type { RecordingCounts } from '../exchanges/har/reader.ts'
 import { HarRecording } from '../exchanges/har/reader.ts'
-import { shorten } from '../ground/show.ts'
 import { nextTurn } from '../ground/timers.ts'
 import { type Conclusion, Judge } from '../judge/judge.ts'
 import { optIn } from '../server/option.ts'
@@ -70,38 +68,28 @@ export async function judgeRecordings(
   }
 }
 
-/** @throws UsageError if a file is given twice, so that its exchanges would count twice */
-export async function refuseRepeated(command: string, files: readonly string[]): Promise<void> {
-  const places = await Promise.all(files.map((file) => realpath(file).catch(() => file)))
-  const repeated = files.find((_, index) => places.indexOf(places[index] ?? '') < index)
-  if (repeated !== undefined) throw new UsageError(`${command}: ${shorten(repeated)} is given twice`)
-}
-
 function describe(
   { baseUrl: service, size, tally, hosts }: HarRecording,
   isStopped: boolean,
 ): Pick<RecordedTraffic, 'failures' | 'warnings' | 'leftOut'> {
   const { lost, problems, broken } = tally
   const remedy = service === undefined ? ' Say with --base-url where the service is.' : ''
-  const unreadable = `No request to the service can be read. ${problems[0] ?? ''}`
+  const nothing =
+    lost > 0
+      ? `No request to the service can be read. ${problems[0] ?? ''}`
+      : `No request went to ${service ?? 'a path of the service'}. ${hosts}${remedy}`
+  const asides = Object.entries(ASIDES).map(([kind, words]) => ({ count: tally[kind as keyof typeof ASIDES], words }))
   return {
     failures: [
       ...broken,
       ...(isStopped ? ['It was told to stop before all exchanges were judged.'] : []),
-      ...(size > 0
-        ? []
-        : [lost > 0 ? unreadable : `No request went to ${service ?? 'a path of the service'}. ${hosts}${remedy}`]),
+      ...(size > 0 ? [] : [nothing]),
     ],
     warnings: [
       ...problems,
       ...(lost > problems.length ? [`${lost - problems.length} more entries cannot be read.`] : []),
     ],
-    leftOut: Object.entries(ASIDES)
-      .flatMap(([kind, words]) => {
-        const count = tally[kind as keyof typeof ASIDES]
-        return count > 0 ? [`${count} ${words}`] : []
-      })
-      .join(', '),
+    leftOut: asides.flatMap(({ count, words }) => (count > 0 ? [`${count} ${words}`] : [])).join(', '),
   }
 }
 

@@ -61,10 +61,7 @@ export class Witness {
   readonly sightings = {
     exchanges: 0,
     foreign: 0,
-    unanswered: 0,
     redirects: 0,
-    refusedByQuota: 0,
-    html: 0,
     failures: 0,
   }
 
@@ -87,7 +84,7 @@ export class Witness {
     const { record, note, found } = this.#options
     const sighting = readSighting(passed, this.keys, this.#options)
     record?.(sighting.recorded)
-    this.#count(sighting, passed.broken !== undefined)
+    this.#count(sighting)
     try {
       this.#judge(sighting)
     } finally {
@@ -111,14 +108,10 @@ export class Witness {
     sighting.isJudged = judge.judged > before
   }
 
-  #count({ exchange: { response }, isOfService }: Sighting, isBroken: boolean): void {
-    const counts = this.sightings
-    if (!isOfService) counts.foreign++
-    if (isBroken) counts.unanswered++
-    if (response === undefined) return
-    if (response.status >= 300 && response.status < 400 && response.status !== 304) counts.redirects++
-    else if (response.status === 429) counts.refusedByQuota++
-    if (/^\s*text\/html\b/i.test(response.headers['content-type'] ?? '')) counts.html++
+  #count({ exchange: { response }, isOfService }: Sighting): void {
+    const { status = 0 } = response ?? {}
+    if (!isOfService) this.sightings.foreign++
+    if (status >= 300 && status < 400 && status !== 304) this.sightings.redirects++
   }
 }
 

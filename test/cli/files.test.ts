@@ -23,7 +23,6 @@ const KINDS: [kind: string, args: (file: string) => string[], code?: number][] =
   ['recording', (file) => ['check', file]],
   ['certificates', (file) => ['proxy', '--target', 'https://a.example', '--ca', file]],
   ['ledger', (file) => ['verify', '--sweep', file, '--base-url', 'http://127.0.0.1:9', '--api-key', 'k']],
-  ['plan of explore', (file) => ['explore', '--replay', file, '--', 'true']],
   ['kept account', (file) => ['serve', '--port', '0', '--data', dirname(file)], 3],
 ]
 /** JSON and YAML, but the content of no kind of file. */

@@ -28,7 +28,7 @@ it('passes traffic on when the judge fails, and its verdict is not that it passe
     }),
   }
   const proxy = await startProxy({
-    ...{ judge, host: '127.0.0.1', port: 0, maxConnections: 10, admin: true, adminToken: undefined },
+    ...{ judge, host: '127.0.0.1', port: 0, admin: true, adminToken: undefined },
     target: targetAt(`http://127.0.0.1:${port}`, '/api/v1'),
     contract: await loadContract({ overlays: [] }),
     log: { info: () => {}, warn: () => {}, error: errors },

@@ -49,7 +49,7 @@ export function prepareRun(service: Target, given: RunOptions = {}) {
     suffix: 'example',
     writes,
     plan: planProbes({ writes, exhaust }),
-    reserve: () => 0,
+    reserve: 0,
     waits: false,
     // For a service, too, no time passes but this.
     sleep: async (milliseconds) => {

@@ -339,8 +339,7 @@ function factsOf(found: Exploration, { runs, window, isStable, known }: ExploreT
     Left: left > 0 && `${plural(left, 'fault')}; a larger --budget or --runs tries more`,
     'Not met': unmet > 0 && `${plural(unmet, 'fault')} met no request, changed nothing, or came to no conclusion`,
     Baseline: old.length > 0 && old.join(', '),
-    'Quota windows':
-      window !== undefined && `${window} s instead of those of the contract; --no-scale-windows keeps those`,
+    'Quota windows': window !== undefined && `${window} s instead of those of the contract; --window 1h keeps those`,
     Effects: !isStable && 'differ between two runs without a fault, so only exit codes were judged',
   })
 }
