@@ -25,10 +25,10 @@ import {
   type Values,
   wholeNumber,
 } from '../server/option.ts'
-import type { RunBounds } from '../trials/explore/budget.ts'
-import type { Exploration } from '../trials/explore/exploration.ts'
 import type { ExploreTerms } from '../trials/explore/report.ts'
-import { lastLines } from '../trials/output-tail.ts'
+import type { Exploration } from '../trials/explore/search.ts'
+import { lastLines } from '../trials/output.ts'
+import type { RunBounds } from '../trials/runner.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
 import { type Execution, execute } from './execution.ts'
@@ -148,36 +148,31 @@ async function searchFaults(reading: ReadTrial<typeof OPTIONS>, execution: Execu
       optional: rest(optional),
       watch: (text) => execution.show(text),
     })
-    try {
-      const baseline = await session.establish()
-      if (typeof baseline === 'string') return execution.say(baseline, execution.times.interruptedWith ?? 1)
-      const found =
-        replayed === undefined ? await session.explore(baseline) : await session.replay(replayed.plan, baseline)
-      const { runs, pace } = session
-      const times = execution.times
-      const isWhole = found.left === 0 && times.interruptedWith === undefined
-      const terms: ExploreTerms = {
-        ...{ command, runs, pace, window, ...times },
-        options: withoutOptions(words, { ...SEARCH_OPTIONS, ...WINDOW, ...REPORT_OPTIONS }),
-        failsOnGaveUp: values.failOn.includes('gave-up'),
-        failsIfInconclusive: values.failOn.includes('inconclusive'),
-        countsRuns: values.runs !== undefined,
-        isStable: baseline.isStable,
-        known: known && applyBaseline(found.findings, () => isWhole, known, dayOf(systemClock())),
-        ...{ redact: terminal.redact, writeCommandLine: terminal.writeCommandLine },
-      }
-      const code = await tell(found, terms, values.report, execution)
-      const { baseline: file } = values
-      if (!values.updateBaseline || file === undefined || replayed !== undefined) return code
-      return await writeKnown(
-        file,
-        updateBaseline(found.findings, () => isWhole, known),
-        code,
-        execution,
-      )
-    } finally {
-      session.end()
+    const baseline = await session.establish()
+    if (typeof baseline === 'string') return execution.say(baseline, execution.times.interruptedWith ?? 1)
+    const found =
+      replayed === undefined ? await session.explore(baseline) : await session.replay(replayed.plan, baseline)
+    const times = execution.times
+    const isWhole = found.left === 0 && times.interruptedWith === undefined
+    const terms: ExploreTerms = {
+      ...{ command, runs: session.runs, pace: session.pace, window, ...times },
+      options: withoutOptions(words, { ...SEARCH_OPTIONS, ...WINDOW, ...REPORT_OPTIONS }),
+      failsOnGaveUp: values.failOn.includes('gave-up'),
+      failsIfInconclusive: values.failOn.includes('inconclusive'),
+      countsRuns: values.runs !== undefined,
+      isStable: baseline.isStable,
+      known: known && applyBaseline(found.findings, () => isWhole, known, dayOf(systemClock())),
+      ...{ redact: terminal.redact, writeCommandLine: terminal.writeCommandLine },
     }
+    const code = await tell(found, terms, values.report, execution)
+    const { baseline: file } = values
+    if (!values.updateBaseline || file === undefined || replayed !== undefined) return code
+    return await writeKnown(
+      file,
+      updateBaseline(found.findings, () => isWhole, known),
+      code,
+      execution,
+    )
   })
 }
 

@@ -10,7 +10,7 @@ import {
   wholeNumber,
 } from '../server/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../server/option-table.ts'
-import { type EnvironmentVariable, isTemplate, PLACEHOLDERS } from '../trials/environment.ts'
+import { type EnvironmentVariable, isTemplate, PLACEHOLDERS } from '../trials/trial.ts'
 import { UsageError } from './errors.ts'
 import { type ReadOptions, readOptions } from './options.ts'
 
