@@ -18,7 +18,7 @@ export interface ControlAddress {
 }
 
 /** Parts of the sentences about an address that cannot be used, for the one who gave it. */
-export interface AddressWords {
+interface AddressWords {
   /** What should answer there: the beginning of a sentence. */
   server: string
   /** Why nothing answers. */

@@ -39,7 +39,7 @@ export interface PlanAt {
 }
 
 /** A request at which the command has a weakness. */
-export interface Place {
+interface Place {
   operation: string
   /** The names in the request, if it has any. */
   about?: string
@@ -127,7 +127,7 @@ export interface SearchTerms {
 }
 
 /** Time limits of a run, in milliseconds. */
-export interface RunLimits {
+interface RunLimits {
   usual: number
   /** Additional time for each second of a quota that is used up, because a client waits for its reset. */
   perSecond: number
