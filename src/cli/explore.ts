@@ -6,10 +6,10 @@ import { loadRuleCheck } from '../faults/rule-check.ts'
 import { parseJson } from '../ground/json.ts'
 import { printable, shorten } from '../ground/show.ts'
 import { type Options, readDuration, someOf, text, timeLimit, type Values, wholeNumber } from '../server/option.ts'
-import type { RunBounds } from '../trials/explore/budget.ts'
-import type { Exploration } from '../trials/explore/exploration.ts'
 import type { ExploreTerms } from '../trials/explore/report.ts'
-import { lastLines } from '../trials/output-tail.ts'
+import type { Exploration } from '../trials/explore/search.ts'
+import { lastLines } from '../trials/output.ts'
+import type { RunBounds } from '../trials/runner.ts'
 import { defineCommand, type Reading, withoutOptions } from './command.ts'
 import { UsageError } from './errors.ts'
 import { type Execution, execute } from './execution.ts'
@@ -92,27 +92,22 @@ async function searchFaults(reading: Reading<typeof OPTIONS>, known: Known, exec
       optional: rest(optional),
       watch: (text) => execution.show(text),
     })
-    try {
-      const baseline = await session.establish()
-      if (typeof baseline === 'string') return execution.say(baseline, execution.times.interruptedWith ?? 1)
-      const found = plan === undefined ? await session.explore(baseline) : await session.replay(plan, baseline)
-      const { runs, pace } = session
-      const times = execution.times
-      const isWhole = () => found.left === 0 && times.interruptedWith === undefined
-      const code = await tell(found, values.report, execution, {
-        ...{ command, runs, pace, window, ...times },
-        options: withoutOptions(words, { ...SEARCH_OPTIONS, ...WINDOW, ...REPORT_OPTIONS }),
-        failsOnGaveUp: values.failOn.includes('gave-up'),
-        failsIfInconclusive: values.failOn.includes('inconclusive'),
-        countsRuns: values.runs !== undefined,
-        isStable: baseline.isStable,
-        known: known.apply(found.findings, isWhole),
-        ...{ redact: terminal.redact, writeCommandLine: terminal.writeCommandLine },
-      })
-      return plan === undefined ? execution.keep(code, () => known.update(found.findings, isWhole)) : code
-    } finally {
-      session.end()
-    }
+    const baseline = await session.establish()
+    if (typeof baseline === 'string') return execution.say(baseline, execution.times.interruptedWith ?? 1)
+    const found = plan === undefined ? await session.explore(baseline) : await session.replay(plan, baseline)
+    const times = execution.times
+    const isWhole = () => found.left === 0 && times.interruptedWith === undefined
+    const code = await tell(found, values.report, execution, {
+      ...{ command, runs: session.runs, pace: session.pace, window, ...times },
+      options: withoutOptions(words, { ...SEARCH_OPTIONS, ...WINDOW, ...REPORT_OPTIONS }),
+      failsOnGaveUp: values.failOn.includes('gave-up'),
+      failsIfInconclusive: values.failOn.includes('inconclusive'),
+      countsRuns: values.runs !== undefined,
+      isStable: baseline.isStable,
+      known: known.apply(found.findings, isWhole),
+      ...{ redact: terminal.redact, writeCommandLine: terminal.writeCommandLine },
+    })
+    return plan === undefined ? execution.keep(code, () => known.update(found.findings, isWhole)) : code
   })
 }
 

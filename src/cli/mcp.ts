@@ -73,7 +73,7 @@ async function findTools({ values, sources }: McpReading, service: Understudy | 
   ])
   const { attach = '', adminToken, overlays } = values
   const plane = await connect(service?.adminUrl ?? attach, adminToken).catch(({ name, message, stack }: Error) => {
-    throw name === 'ToolError' ? new StartError(`${sources.attach}: ${message}`) : new Error(stack)
+    throw name === 'ControlError' ? new StartError(`${sources.attach}: ${message}`) : new Error(stack)
   })
   const terms =
     service === undefined ? { apiKey: undefined, overlays: undefined } : { apiKey: service.apiKey, overlays }

@@ -1,9 +1,11 @@
-import type { Readable, Writable } from 'node:stream'
-import type { CallToolResult, McpServer } from '@modelcontextprotocol/server'
+import { PassThrough, type Readable, type Writable } from 'node:stream'
+import type { CallToolResult, McpServer, Transport } from '@modelcontextprotocol/server'
 import type { Json } from '../ground/json.ts'
 import type { Log } from '../ground/log.ts'
 import { listPackageFiles, readPackageFile } from '../ground/package-files.ts'
-import { ToolError } from './answer.ts'
+import { shorten } from '../ground/show.ts'
+import { nextTurn } from '../ground/timers.ts'
+import { ControlError } from '../library/control-error.ts'
 import { refuseWrongNames, type Tool } from './tools.ts'
 
 export interface SessionOptions {
@@ -16,7 +18,7 @@ export interface SessionOptions {
 
 /** A session with an assistant. */
 export interface Session {
-  /** Resolves when the input has ended, or nobody reads the output, or the session was closed. */
+  /** Resolves when the input has ended and all its requests are answered, or when nobody reads the output. */
   readonly ended: Promise<void>
   close(): Promise<void>
 }
@@ -44,13 +46,69 @@ export async function openSession({ tools, version, input, output, log }: Sessio
     offerResources(server)
     return server
   }
-  const transport = new StdioServerTransport(input, output)
+  // The transport of the library drops what is open when its input ends, so that of this one never does.
+  const lines = new PassThrough()
+  input.pipe(lines, { end: false })
+  const transport = new PatientTransport(new StdioServerTransport(lines, output))
   const handle = serveStdio(createServer, { transport, onerror: ({ message }) => log.warn({}, message) })
   const ended = new Promise<void>((resolve) => {
-    for (const name of ['end', 'close', 'error']) input.once(name, resolve)
-    for (const name of ['close', 'error']) output.once(name, resolve)
+    input.once('end', async () => {
+      do await nextTurn()
+      while (lines.readableLength > 0)
+      await transport.untilAnswered()
+      resolve()
+    })
+    for (const stream of [input, output]) stream.once('error', () => resolve())
+    output.once('close', resolve)
   })
-  return { ended, close: () => handle.close() }
+  async function close(): Promise<void> {
+    // A stream that is read would keep the program alive.
+    input.unpipe(lines).pause()
+    await handle.close()
+  }
+  return { ended, close }
+}
+
+/** A transport that knows which requests are not answered. */
+class PatientTransport implements Transport {
+  readonly #inner: Transport
+  readonly #open = new Set<unknown>()
+  #hasAnswered = () => {}
+  onmessage?: Transport['onmessage']
+  onclose?: Transport['onclose']
+  onerror?: Transport['onerror']
+
+  constructor(inner: Transport) {
+    this.#inner = inner
+  }
+
+  start(): Promise<void> {
+    this.#inner.onmessage = (message, extra) => {
+      if ('method' in message && 'id' in message) this.#open.add(message.id)
+      this.onmessage?.(message, extra)
+    }
+    this.#inner.onclose = () => this.onclose?.()
+    this.#inner.onerror = (error) => this.onerror?.(error)
+    return this.#inner.start()
+  }
+
+  async send(...sent: Parameters<Transport['send']>): Promise<void> {
+    await this.#inner.send(...sent)
+    const [message] = sent
+    if (!('method' in message)) this.#open.delete(message.id)
+    if (this.#open.size === 0) this.#hasAnswered()
+  }
+
+  close(): Promise<void> {
+    return this.#inner.close()
+  }
+
+  async untilAnswered(): Promise<void> {
+    if (this.#open.size === 0) return
+    await new Promise<void>((resolve) => {
+      this.#hasAnswered = resolve
+    })
+  }
 }
 
 /** A refusal is an answer that an assistant reads, and not an error of the protocol. */
@@ -59,13 +117,19 @@ async function callTool(tool: Tool, args: Json, log: Log): Promise<CallToolResul
     refuseWrongNames(tool, args)
     return { content: [{ type: 'text', text: await tool.call(args) }] }
   } catch (error) {
-    const isExpected = error instanceof ToolError
+    const isExpected = error instanceof ControlError
     if (!isExpected) log.error({ err: error }, `The tool ${tool.name} failed.`)
     const text = isExpected
-      ? error.message
+      ? describeRefusal(error)
       : `The tool ${tool.name} failed, which is a mistake of dmarc-understudy; its log on standard error has the reason.`
     return { content: [{ type: 'text', text }], isError: true }
   }
+}
+
+/** The first problem and further ones, each with its place. */
+function describeRefusal({ message, problems }: ControlError): string {
+  const others = problems.filter((each) => each.message !== message)
+  return shorten([message, ...others.map((each) => `- ${each.field ?? ''}: ${each.message}`)].join('\n'), 4_000)
 }
 
 /** The files of the package that are useful to an assistant, the guide first. */

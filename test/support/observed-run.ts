@@ -7,7 +7,7 @@ import type { Entry } from '../../src/journal/entry.ts'
 import type { ServerOptions } from '../../src/server/options.ts'
 import { startServer } from '../../src/server/server.ts'
 import type { StandIn } from '../../src/server/stand-in.ts'
-import { observe, type RunObservation } from '../../src/trials/explore/observation.ts'
+import { observe, type RunObservation } from '../../src/trials/explore/points.ts'
 import { type Received, sendRequest } from './request.ts'
 import { API_KEY } from './service.ts'
 

@@ -1,6 +1,6 @@
 import { plural } from '../../ground/plural.ts'
 import { PAST } from '../../journal/entry.ts'
-import type { ObservedRequest, RunObservation } from './observation.ts'
+import type { ObservedRequest, RunObservation } from './points.ts'
 import { aboutOf } from './points.ts'
 
 /** A request of a run for a report, or the number of omitted requests. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { FaultRule } from '../../../src/domain/faults.ts'
 import { canonical, faultsAt } from '../../../src/trials/explore/faults.ts'
-import { describePlan, exceedsPlan, idleRules, ruleOf } from '../../../src/trials/explore/plan.ts'
+import { describePlan, ruleOf, useOf } from '../../../src/trials/explore/plan.ts'
 import { namePoint, pointsOf } from '../../../src/trials/explore/points.ts'
 import { CONTRACT as contract, observeRun, SECOND, type Send } from '../../support/observed-run.ts'
 
@@ -94,10 +94,10 @@ describe('The rules of a plan', () => {
   it('are exceeded where a rule acts again because its account was reset', async () => {
     const plan: FaultRule[] = [{ match: { operation: 'addDomains' }, times: 1, respond: { error: 'internal_error' } }]
     const once = await observeRun(work, { plan })
-    expect(exceedsPlan(plan, once)).toBe(false)
+    expect(useOf(plan, once).exceeds).toBe(false)
     const twice = { requests: [...once.requests, ...once.requests] }
-    expect(exceedsPlan(plan, twice)).toBe(true)
-    expect(exceedsPlan([{ ...plan[0], times: 2 }], twice)).toBe(false)
+    expect(useOf(plan, twice).exceeds).toBe(true)
+    expect(useOf([{ ...plan[0], times: 2 }], twice).exceeds).toBe(false)
   })
 
   it('act on the requests of one account where the command uses several', async () => {
@@ -120,7 +120,7 @@ describe('The rules of a plan', () => {
       // The response to this request lists no values that it could not have.
       { match: { operation: 'addDomains' }, corrupt: 'unknown-enum' },
     ]
-    expect(idleRules(plan, await observeRun(work, { plan }))).toEqual(plan.slice(1))
+    expect(useOf(plan, await observeRun(work, { plan })).idle).toEqual(plan.slice(1))
   })
 })
 

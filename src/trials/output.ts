@@ -3,13 +3,24 @@ import { printable, shorten } from '../ground/show.ts'
 import type { Redact } from '../journal/redaction/redaction.ts'
 import type { CommandEnd } from './command.ts'
 
+/** The most lines and characters at the end of an output that are reported. */
+const LINES = 20
+const CHARACTERS = 2_000
+
+/** The end of an output for a report, without colours and secrets. No secret is cut before it is hidden. */
+export function lastLines(output: string, redact: Redact): string {
+  const text = stripVTControlCharacters(output).trimEnd()
+  const redacted = redact(text.slice(-2 * CHARACTERS))
+  return redacted.split('\n').slice(-LINES).join('\n').slice(-CHARACTERS)
+}
+
 /** The most names in the list. */
 const LISTED = 10
 /** The most characters of a name. */
 const LONGEST = 200
 
 /** The lines with which common test runners report a failed test. Each has the name of the test. */
-const LINES: readonly RegExp[] = [
+const FAILED: readonly RegExp[] = [
   // TAP, including node:test: `not ok 3 - creates a group`
   /^\s*not ok \d+\s*(?:-\s*)?(?!.*# (?:TODO|SKIP))(.+?)\s*$/i,
   // pytest: `FAILED test_group.py::test_creates_a_group - AssertionError`
@@ -51,7 +62,7 @@ export function findFailedTests(output: string): string[] {
   }
   const lines = text.split('\n')
   for (const [index, line] of lines.entries()) {
-    const [name] = LINES.flatMap((pattern) => pattern.exec(line.trimEnd())?.[1] ?? [])
+    const [name] = FAILED.flatMap((pattern) => pattern.exec(line.trimEnd())?.[1] ?? [])
     if (name !== undefined && !failedByParts(lines, index)) names.add(name)
   }
   // A runner may report a test by its name, and in a summary by its path, which ends with the name.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { describeFailure, findFailedTests } from '../../src/trials/failed-tests.ts'
+import { describeFailure, findFailedTests } from '../../src/trials/output.ts'
 
 describe('the tests that failed are found in what is written by', () => {
   it.each([
