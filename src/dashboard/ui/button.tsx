@@ -6,20 +6,19 @@ interface ButtonProps extends Omit<ButtonHTMLAttributes, 'onClick' | 'class' | '
   words: ComponentChildren
   /** The action of the button. An error appears as a note. */
   work(): unknown
-  kind?: 'primary' | 'danger' | 'link' | ''
-  small?: boolean
+  kind?: 'primary' | 'danger' | 'small' | 'small danger' | ''
 }
 
 /** A button that ignores clicks while its action runs. */
-export function Button({ words, work, kind = '', small = false, ...attributes }: ButtonProps) {
+export function Button({ words, work, kind = '', ...attributes }: ButtonProps) {
   const [busy, run] = useWork()
   // A button with the attribute `disabled` would lose the focus.
   return (
     <button
       {...attributes}
       type="button"
-      class={`${kind} ${small ? 'small' : ''}`}
-      aria-disabled={busy}
+      class={kind}
+      aria-disabled={busy || undefined}
       onClick={() => run(work, showFailure)}
     >
       {words}
@@ -48,40 +47,34 @@ export function useWork() {
   return [busy, run] as const
 }
 
-/** A text with a button that copies it. `label` is the name of the button. */
-export function Copyable({ text, label, id }: { text: string; label?: string; id?: string }) {
+interface CopyableProps {
+  text: string
+  /** The name of the button. */
+  label?: string
+  /** What is shown in place of the text. */
+  children?: ComponentChildren
+}
+
+/** A text with a button that copies it. If the browser does not let a page copy, the button selects the text. */
+export function Copyable({ text, label, children = text }: CopyableProps) {
   const place = useRef<HTMLPreElement>(null)
+  async function copy(): Promise<void> {
+    try {
+      await navigator.clipboard.writeText(text)
+      showNote('Copied.')
+    } catch {
+      // Browsers allow it only for pages from localhost or over TLS.
+      if (place.current !== null) getSelection()?.selectAllChildren(place.current)
+      showNote('The browser does not let this page copy. The text is selected. Press Ctrl+C or ⌘C.')
+    }
+  }
   return (
     <div class="beside">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: A long text scrolls, which the keyboard must be able to do. */}
-      <pre class="grow" id={id} ref={place} tabIndex={0}>
-        {text}
+      <pre class="grow" ref={place} tabIndex={0}>
+        {children}
       </pre>
-      <CopyButton text={text} shown={() => place.current} label={label} />
+      <Button words="Copy" kind="small" aria-label={label} work={copy} />
     </div>
   )
-}
-
-interface CopyButtonProps {
-  text: string
-  /** The element with the text. It is selected if the browser does not allow the page to copy. */
-  shown(): Element | null
-  label?: string | undefined
-  words?: string
-}
-
-export function CopyButton({ text, shown, label, words = 'Copy' }: CopyButtonProps) {
-  return <Button words={words} small={words === 'Copy'} aria-label={label} work={() => copyText(text, shown())} />
-}
-
-/** Copies a text. If the browser does not allow that, it selects the element with the text. */
-async function copyText(text: string, shown: Element | null): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(text)
-    showNote('Copied.')
-  } catch {
-    // Browsers allow it only for pages from localhost or over TLS.
-    if (shown !== null) getSelection()?.selectAllChildren(shown)
-    showNote('The browser does not let this page copy. The text is selected. Press Ctrl+C or ⌘C.')
-  }
 }

@@ -1,149 +1,135 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
-import { formatCompact, formatDay, formatMessages, formatNumber, formatShare } from '../formatting.ts'
+import { formatCompact, formatDay, formatMessages, formatShare } from '../formatting.ts'
+import { Table } from './table.tsx'
 
-/** The data of a chart. All lists are as long as `dates`. */
-export interface History {
-  /** The days of the refreshes, such as 2026-01-15, the oldest first. */
+export interface HistoryChartProps {
+  /** Names the chart: `DMARC of shop.example`. */
+  label: string
+  /** The days of the refreshes, such as 2026-01-15, the oldest first. All lists are as long as this one. */
   dates: readonly string[]
   /** Null on a day without reports. */
   messages: readonly (number | null)[]
-  /** Shares in per cent; null is a day without mail. The first is the main one, and there are at most three. */
+  /** Shares in per cent; null is a day without mail. There are at most three. */
   shares: readonly { name: string; values: readonly (number | null)[] }[]
-}
-
-interface HistoryChartProps extends History {
-  /** Names the chart: `DMARC of shop.example`. */
-  label: string
-  /** What the messages are: `Messages of 30 days`. */
-  unit?: string
-  /** Days with a meaning, and their descriptions. */
-  marks?: readonly { date: string; text: string }[]
+  /** Days with a meaning. */
+  marks?: readonly string[]
 }
 
 const DAY = 86_400_000
+const MESSAGES = 'Messages of 30 days'
+const DASHES = [[], [7, 4], [1, 5]]
+const DARK = matchMedia('(prefers-color-scheme: dark)')
+
+/** A colour of the style: a canvas does not know its variables. */
+const colour = (light: string, dark: string) => () => (DARK.matches ? dark : light)
+const [SOFT, AREA, GRID] = [
+  colour('#565f6f', '#a0aab9'),
+  colour('#565f6f3d', '#a0aab93d'),
+  colour('#dfe3e9', '#2b323d'),
+] as const
+const LINES = [colour('#1a5fb4', '#85b8f5'), colour('#64319c', '#cfadf8'), colour('#7f4500', '#f0b970')]
+
+const dayOf = (date: string) => Date.parse(`${date}T00:00:00Z`) / DAY
+const isoOf = (day: number) => new Date(day * DAY).toISOString().slice(0, 10)
 
 /**
- * The shares and the messages at the refreshes of some days, as lines above an area. The mouse and a slider select a day,
- * whose values appear above the chart. The default is the newest day. A table has the same figures.
+ * The shares and the messages at the refreshes of some days, as lines above an area, and in words those of the day below
+ * the pointer, or else of the newest one. A table has the same figures.
  */
-export function HistoryChart({ label, unit = 'Messages of 30 days', marks = [], ...history }: HistoryChartProps) {
-  const { dates, messages, shares } = history
-  const [chosen, setChosen] = useState<number | undefined>(undefined)
-  const [place, chart] = usePlot(history, marks, setChosen)
-  const newest = dates.length - 1
-  const index = Math.min(chosen ?? newest, newest)
-  const date = dates[index]
-  if (date === undefined) return <p class="empty">There was no refresh yet.</p>
-  const count = messages[index] ?? null
-  const mark = marks.find((each) => each.date === date)
-  const words = [
-    formatDay(date),
-    ...shares.map(({ name, values }) => `${name} ${formatShare(values[index] ?? null, count)}`),
-    ...(count === null ? [] : [`${formatNumber(count)} messages`]),
-    ...(mark === undefined ? [] : [mark.text]),
-  ]
-  function choose(day: number): void {
-    const left = chart.current?.valToPos(dayOf(dates[day] ?? date ?? ''), 'x') ?? -1
-    chart.current?.setCursor({ left, top: 0 })
-    setChosen(day)
-  }
-  function leave(): void {
-    chart.current?.setCursor({ left: -10, top: -10 })
-    setChosen(undefined)
-  }
+export function HistoryChart(props: HistoryChartProps) {
+  const { label, dates, messages, shares } = props
+  const [isOpen, setOpen] = useState(false)
+  const place = usePlot(props)
   return (
-    <figure class="chart">
-      <figcaption class="row">
-        <strong class="chart-day">{formatDay(date)}</strong>
-        {shares.map(({ name, values }, order) => (
-          <span key={name}>
-            <span class={`swatch share-${order + 1}`} /> {name} <b>{formatShare(values[index] ?? null, count)}</b>
-          </span>
-        ))}
-        <span>
-          <span class="swatch messages" /> {unit} <b>{formatMessages(count)}</b>
-        </span>
-        {mark && <span>{mark.text}</span>}
-      </figcaption>
-      <div class="chart-plot" ref={place} role="img" aria-label={label} />
-      <input
-        type="range"
-        min={0}
-        max={Math.max(newest, 1)}
-        value={index}
-        disabled={newest < 1}
-        aria-label={`${label}: the day whose values are read`}
-        aria-valuetext={words.join(', ')}
-        onInput={({ currentTarget }) => choose(Number(currentTarget.value))}
-        onBlur={leave}
-      />
-      <FiguresTable label={label} unit={unit} history={history} />
+    <figure class="chart" aria-label={label}>
+      <div ref={place} />
+      <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+        <summary>The figures as a table</summary>
+        {isOpen && (
+          <Table
+            label={label}
+            items={dates.map((_, day) => day)}
+            keyOf={String}
+            columns={[
+              { title: 'Refresh', cell: (day) => formatDay(dates[day] ?? '') },
+              ...shares.map(({ name, values }) => ({
+                ...{ title: name, class: 'number' },
+                cell: (day: number) => formatShare(values[day] ?? null),
+              })),
+              { title: MESSAGES, class: 'number', cell: (day) => formatMessages(messages[day] ?? null) },
+            ]}
+          />
+        )}
+      </details>
     </figure>
   )
 }
 
-/** Draws the chart into an element, again when the figures, the size of letters or the colours change. */
-function usePlot(history: History, marks: readonly { date: string }[], onDay: (day: number | undefined) => void) {
+/** Draws the chart into an element, again when the figures, its size or the colours change. */
+function usePlot(props: HistoryChartProps) {
   const place = useRef<HTMLDivElement>(null)
-  const chart = useRef<uPlot | undefined>(undefined)
-  const [letter, setLetter] = useState(letterSize)
-  const figures = JSON.stringify([history, marks])
+  const figures = JSON.stringify(props)
   useLayoutEffect(() => {
     const node = place.current
     if (node === null) return
-    const { dates, messages, shares } = history
-    const data: uPlot.AlignedData = [dates.map(dayOf), [...messages], ...shares.map(({ values }) => [...values])]
-    const plot = new uPlot({ ...optionsOf(node, history, marks, onDay), ...sizeOf(node) }, data, node)
-    chart.current = plot
-    const observer = new ResizeObserver(() => {
-      plot.setSize(sizeOf(node))
-      setLetter(letterSize())
-    })
+    let plot: uPlot | undefined
+    let size = ''
+    function draw(): void {
+      const width = Math.max(node?.clientWidth ?? 0, 100)
+      const letter = Math.round(Number.parseFloat(getComputedStyle(document.documentElement).fontSize) * 0.82)
+      if (size === `${width} ${letter} ${DARK.matches}`) return
+      size = `${width} ${letter} ${DARK.matches}`
+      plot?.destroy()
+      plot = node ? new uPlot(optionsOf(props, width, letter), dataOf(props), node) : undefined
+    }
+    const observer = new ResizeObserver(draw)
     observer.observe(node)
-    const scheme = matchMedia('(prefers-color-scheme: dark)')
-    const redraw = () => plot.redraw()
-    scheme.addEventListener('change', redraw)
+    DARK.addEventListener('change', draw)
     return () => {
       observer.disconnect()
-      scheme.removeEventListener('change', redraw)
-      plot.destroy()
+      DARK.removeEventListener('change', draw)
+      plot?.destroy()
     }
-  }, [figures, letter])
-  return [place, chart] as const
+  }, [figures])
+  return place
 }
 
-function letterSize(): number {
-  return Math.round(Number.parseFloat(getComputedStyle(document.documentElement).fontSize) * 0.82)
+function dataOf({ dates, messages, shares }: HistoryChartProps): uPlot.AlignedData {
+  return [dates.map(dayOf), ...shares.map(({ values }) => [...values]), [...messages]]
 }
-
-function sizeOf({ clientWidth, clientHeight }: HTMLElement) {
-  return { width: Math.max(clientWidth, 100), height: Math.max(clientHeight, 100) }
-}
-
-const DASHES = [[], [7, 4], [1, 5]]
 
 function optionsOf(
-  node: HTMLElement,
-  { dates, messages, shares }: History,
-  marks: readonly { date: string }[],
-  onDay: (day: number | undefined) => void,
-): Omit<uPlot.Options, 'width' | 'height'> {
-  // A canvas knows no variables of the style, so the colours are those of the words above it.
-  const colourOf = (selector: string) => {
-    const element = node.parentElement?.querySelector(selector)
-    return element ? getComputedStyle(element).color : 'gray'
+  { dates, messages, shares, marks = [] }: HistoryChartProps,
+  width: number,
+  letter: number,
+): uPlot.Options {
+  const values = shares.flatMap((share) => share.values).map((share) => share ?? 100)
+  // If all shares are high, a change from 98 to 95 must be visible.
+  const floor = [90, 80, 50].find((each) => Math.min(...values, 100) >= each + (100 - each) / 10) ?? 0
+  const most = roundUp(Math.max(...messages.map((each) => each ?? 0), 2))
+  /** The words for the day below the pointer, or for the newest one. */
+  const tell = <Value,>(list: readonly Value[], format: (value: Value, day: number) => string) => {
+    return (_: uPlot, __: number, ___: number, day: number | null) => {
+      const index = day ?? list.length - 1
+      return format(list[index] as Value, index)
+    }
   }
-  const soft = () => colourOf('.messages')
-  const floor = floorOf(shares.flatMap(({ values }) => values))
-  const most = roundUp(messages.reduce<number>((highest, each) => Math.max(highest, each ?? 0), 1))
-  const font = `${letterSize()}px ${getComputedStyle(node).fontFamily}`
-  const axis = { stroke: soft, font, ticks: { show: false }, gap: 6 }
-  const grid = { stroke: () => colourOf('.chart-plot'), width: 1 }
+  const font = `${letter}px system-ui, sans-serif`
+  const axis = {
+    stroke: SOFT,
+    font,
+    ticks: { show: false },
+    gap: 6,
+    size: 4.2 * letter,
+    grid: { stroke: GRID, width: 1 },
+  }
   return {
-    legend: { show: false },
+    width,
+    height: Math.max(Math.min(width * 0.42, innerHeight * 0.4, 26 * letter), 12 * letter),
     cursor: { y: false, drag: { x: false, y: false } },
-    padding: [letterSize(), letterSize(), 0, 0],
+    padding: [letter, letter, 0, 0],
+    legend: { markers: { width: 0, fill: (_, order) => (LINES.slice(0, shares.length)[order - 1] ?? SOFT)() } },
     scales: {
       x: { time: false },
       // The shares have the upper part, and the messages the lower one.
@@ -151,45 +137,37 @@ function optionsOf(
       messages: { range: [0, most * 2.9] },
     },
     series: [
-      {},
-      { scale: 'messages', stroke: soft, width: 1.25, fill: () => translucent(soft()), points: { show: false } },
-      ...shares.map(({ values }, order) => ({
-        scale: 'share',
-        stroke: () => colourOf(`.share-${order + 1}`),
-        width: 2.25,
-        dash: DASHES[order] ?? [],
+      { label: 'Day', value: tell(dates, (date) => formatDay(date)) },
+      ...shares.map(({ name, values }, order) => ({
+        ...{ label: name, scale: 'share', width: 2.25, dash: DASHES[order] ?? [], stroke: LINES[order] ?? SOFT },
         points: { show: values.filter((value) => value !== null).length < 3 },
+        value: tell(values, (share, day) => formatShare(share, messages[day] ?? null)),
       })),
+      {
+        ...{ label: MESSAGES, scale: 'messages', stroke: SOFT, width: 1.25, fill: AREA, points: { show: false } },
+        value: tell(messages, formatMessages),
+      },
     ],
     axes: [
       {
-        ...axis,
-        ...{ grid: { show: false }, size: 2.2 * letterSize() },
-        space: 6 * letterSize(),
-        incrs: [1, 2, 7, 14, 28, 56],
+        ...{ ...axis, grid: { show: false }, size: 2.2 * letter, space: 6 * letter, incrs: [1, 2, 7, 14, 28, 56] },
         values: (_, days) => days.map((day) => (Number.isInteger(day) ? formatDay(isoOf(day), 'short') : '')),
       },
       {
-        ...axis,
-        ...{ scale: 'share', grid, size: 4.2 * letterSize() },
-        splits: () => [floor, (floor + 100) / 2, 100],
+        ...{ ...axis, scale: 'share', splits: () => [floor, (floor + 100) / 2, 100] },
         values: (_, ticks) => ticks.map((tick) => `${tick} %`),
       },
       {
-        ...axis,
-        ...{ scale: 'messages', side: 1, grid, size: 4.2 * letterSize() },
-        splits: () => [0, most / 2, most],
+        ...{ ...axis, scale: 'messages', side: 1, splits: () => [0, most / 2, most] },
         values: (_, ticks) => ticks.map(formatCompact),
       },
     ],
     hooks: {
-      setCursor: [({ cursor }) => onDay(cursor.idx ?? undefined)],
       draw: [
         (plot) =>
           drawMarks(
             plot,
-            marks.filter(({ date }) => dates.includes(date)).map(({ date }) => dayOf(date)),
-            soft(),
+            marks.filter((date) => dates.includes(date)),
           ),
       ],
     },
@@ -197,12 +175,12 @@ function optionsOf(
 }
 
 /** A dashed line at each day with a meaning. */
-function drawMarks({ ctx, bbox, valToPos }: uPlot, days: readonly number[], colour: string): void {
+function drawMarks({ ctx, bbox, valToPos }: uPlot, dates: readonly string[]): void {
   ctx.save()
-  ctx.strokeStyle = colour
+  ctx.strokeStyle = SOFT()
   ctx.setLineDash([6, 3])
-  for (const day of days) {
-    const x = valToPos(day, 'x', true)
+  for (const date of dates) {
+    const x = valToPos(dayOf(date), 'x', true)
     ctx.beginPath()
     ctx.moveTo(x, bbox.top)
     ctx.lineTo(x, bbox.top + bbox.height)
@@ -211,63 +189,8 @@ function drawMarks({ ctx, bbox, valToPos }: uPlot, days: readonly number[], colo
   ctx.restore()
 }
 
-/** The lowest share that the chart shows. If all shares are high, a change from 98 to 95 must be visible. */
-function floorOf(shares: readonly (number | null)[]): number {
-  const least = shares.reduce<number>((lowest, share) => Math.min(lowest, share ?? 100), 100)
-  return [90, 80, 50].find((floor) => least >= floor + (100 - floor) / 10) ?? 0
-}
-
-/** The smallest of 2, 10, 20, 100 … that is at least a number, so that its half is round, too. */
+/** The smallest of 2, 4, 6, 10, 20 … that is at least a number, so that its half is round, too. */
 function roundUp(most: number): number {
-  const power = 10 ** Math.floor(Math.log10(Math.max(most, 2)))
+  const power = 10 ** Math.floor(Math.log10(most))
   return [1, 2, 4, 6, 10].map((factor) => Math.max(factor * power, 2)).find((each) => each >= most) ?? most
-}
-
-function translucent(colour: string): string {
-  return colour.replace(/^rgba?\((\d+), (\d+), (\d+).*/, 'rgba($1, $2, $3, 0.24)')
-}
-
-function dayOf(date: string): number {
-  return Date.parse(`${date}T00:00:00Z`) / DAY
-}
-
-function isoOf(day: number): string {
-  return new Date(day * DAY).toISOString().slice(0, 10)
-}
-
-/** The figures as a table. It is rendered when the user opens it, because it can be long. */
-function FiguresTable({ label, unit, history }: { label: string; unit: string; history: History }) {
-  const [open, setOpen] = useState(false)
-  const { dates, messages, shares } = history
-  return (
-    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary>The figures as a table</summary>
-      {open && (
-        <table aria-label={label}>
-          <thead>
-            <tr>
-              {['Refresh', ...shares.map(({ name }) => name), unit].map((title) => (
-                <th key={title} scope="col">
-                  {title}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {dates.map((date, day) => (
-              <tr key={date}>
-                <th scope="row">{formatDay(date)}</th>
-                {shares.map(({ name, values }) => (
-                  <td key={name} class="number">
-                    {formatShare(values[day] ?? null)}
-                  </td>
-                ))}
-                <td class="number">{formatMessages(messages[day] ?? null)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
-    </details>
-  )
 }

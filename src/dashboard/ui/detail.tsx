@@ -3,17 +3,22 @@ import { useEffect, useRef } from 'preact/hooks'
 import { go, hrefOf } from '../place.tsx'
 
 interface ListAndDetailProps {
-  /** The tools and the list. Its last element fills the height and scrolls where the details stand beside it. */
+  /** What the list is of. */
+  title: string
+  /** The tools and the list. */
   children: ComponentChildren
   /** A `Detail` while an item is open. */
   detail: ComponentChildren
 }
 
 /** A list, and beside it the details of one of its items. On a narrow screen, the details take the place of the list. */
-export function ListAndDetail({ children, detail }: ListAndDetailProps) {
+export function ListAndDetail({ title, children, detail }: ListAndDetailProps) {
   return (
     <div class="list-and-detail">
-      <div class="list-side">{children}</div>
+      <div class="list stack">
+        <h2 class="unseen">{title}</h2>
+        {children}
+      </div>
       {detail}
     </div>
   )
@@ -32,13 +37,13 @@ export function Detail({ title, beside, children }: DetailProps) {
   const row = useRef<HTMLElement>(null)
   useEffect(() => {
     // When the details close, the row no longer says that it is the open one.
-    row.current = document.querySelector<HTMLElement>('.list-side a[aria-current="true"]') ?? row.current
+    row.current = document.querySelector<HTMLElement>('.list a[aria-current="true"]') ?? row.current
   })
   useEffect(() => {
     const own = place.current
     const reached = scrollY
     // Where the details take the place of the list, they begin at the top, and the list goes on where it was.
-    scrollTo(0, 0)
+    if ((own?.getBoundingClientRect().top ?? 0) < 0) own?.scrollIntoView()
     // A place that was opened by its address takes no focus.
     if (document.activeElement !== document.body) own?.focus({ preventScroll: true })
     function onEscape(event: KeyboardEvent): void {
@@ -60,9 +65,9 @@ export function Detail({ title, beside, children }: DetailProps) {
   }, [])
   useEffect(() => place.current?.scrollTo(0, 0), [title])
   return (
-    <section ref={place} class="detail" aria-label={title} tabIndex={-1}>
-      <div class="bar">
-        <h2>
+    <section ref={place} class="detail card stack" aria-label={title} tabIndex={-1}>
+      <div class="row bar">
+        <h2 class="grow">
           <bdi>{title}</bdi>
         </h2>
         {beside}
@@ -70,7 +75,7 @@ export function Detail({ title, beside, children }: DetailProps) {
           Close
         </a>
       </div>
-      <div class="content">{children}</div>
+      {children}
     </section>
   )
 }

@@ -2,63 +2,55 @@ import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Copyable } from './button.tsx'
-import { Form } from './form.tsx'
-import { showNote } from './notices.tsx'
+import { Form, type FormProps } from './form.tsx'
 
-interface Question<Result> {
-  submit: string
+interface Question<Body, Result> extends Omit<FormProps<Body>, 'work' | 'above' | 'below' | 'beside'> {
+  about?: ComponentChildren
   /** Whether only the form can close the dialog. */
   lasting?: boolean
-  danger?: boolean
   /** The action of the form. After an error, the dialog stays open and shows the error. */
-  work(fields: FormData): Result | Promise<Result>
-  note?(result: Result): string
+  work(body: Body, form: HTMLFormElement): Result | Promise<Result>
 }
 
 interface OpenDialog {
   title: string
-  content: ComponentChildren
-  question: Question<unknown> | undefined
+  question: Question<unknown, unknown> | { about: ComponentChildren }
   close(result?: unknown): void
 }
 
 const dialogs = signal<readonly OpenDialog[]>([])
 
-/**
- * Shows a dialog; a question makes it a form. Resolves to the result of the action, or to `undefined` if the user
- * closes the dialog.
- */
-export function openDialog<Result = never>(
-  title: string,
-  content: ComponentChildren,
-  question?: Question<Result>,
-): Promise<Result | undefined> {
+function open(title: string, question: OpenDialog['question']): Promise<unknown> {
   return new Promise((resolve) => {
     const dialog: OpenDialog = {
-      ...{ title, content, question },
+      ...{ title, question },
       close(result) {
         dialogs.value = dialogs.value.filter((each) => each !== dialog)
-        resolve(result as Result | undefined)
-        if (result !== undefined && question?.note) showNote(question.note(result as Result))
+        resolve(result)
       },
     }
     dialogs.value = [...dialogs.value, dialog]
   })
 }
 
-export async function confirmed(title: string, text: string, submit: string): Promise<boolean> {
-  return (await openDialog(title, <p>{text}</p>, { submit, danger: true, work: () => true })) ?? false
+/** Shows a form in a dialog. Resolves to the result of its action, or to `undefined` if the user closes the dialog. */
+export function ask<Body, Result>(title: string, question: Question<Body, Result>): Promise<Result | undefined> {
+  return open(title, question as Question<unknown, unknown>) as Promise<Result | undefined>
+}
+
+export async function confirmed(title: string, about: string, submit: string): Promise<boolean> {
+  return (await ask(title, { about, submit, danger: true, work: () => true })) ?? false
 }
 
 /** Shows an API key, which the control plane returns only once. */
 export async function showSecret(title: string, secret: string): Promise<void> {
-  await openDialog(
-    title,
+  const about = (
     <>
       <p class="soft">The key is shown only once. The curl commands on this page read it from this variable:</p>
       <Copyable text={`export API_KEY='${secret}'`} />
-    </>,
+    </>
   )
+  await open(title, { about })
 }
 
 export function Dialogs() {
@@ -71,9 +63,10 @@ export function Dialogs() {
   )
 }
 
-function Modal({ title, content, question, close }: OpenDialog) {
+function Modal({ title, question, close }: OpenDialog) {
   const place = useRef<HTMLDialogElement>(null)
-  const lasting = question?.lasting ?? false
+  const isLasting = 'lasting' in question && question.lasting
+  const isDangerous = 'danger' in question && question.danger
   useLayoutEffect(() => {
     const opener = document.activeElement
     place.current?.showModal()
@@ -90,33 +83,34 @@ function Modal({ title, content, question, close }: OpenDialog) {
     if (event.target !== event.currentTarget) return
     event.preventDefault()
     // A browser may close a dialog even if the page has prevented it.
-    if (!lasting) close()
+    if (!isLasting) close()
     else if (place.current?.open === false) place.current.showModal()
   }
-  const cancel = (words: string) => (
-    <button type="button" class={question?.danger ? 'safe' : ''} onClick={() => close()}>
-      {words}
+  const leaving = !isLasting && (
+    <button type="button" class={isDangerous ? 'safe' : ''} onClick={() => close()}>
+      {'work' in question ? 'Cancel' : 'Close'}
     </button>
+  )
+  const above = (
+    <>
+      <h2>{title}</h2>
+      {typeof question.about === 'string' ? <p>{question.about}</p> : question.about}
+    </>
   )
   return (
     <dialog ref={place} aria-label={title} onCancel={leave} onClose={leave}>
       <article>
-        {question === undefined ? (
-          <div class="stack">
-            <h2>{title}</h2>
-            {content}
-            <div class="row">{cancel('Close')}</div>
-          </div>
-        ) : (
+        {'work' in question ? (
           <Form
-            submit={question.submit}
-            danger={question.danger ?? false}
-            work={async (fields) => close(await question.work(fields))}
-            beside={lasting ? undefined : cancel('Cancel')}
-          >
-            <h2>{title}</h2>
-            {content}
-          </Form>
+            {...question}
+            {...{ above, beside: leaving }}
+            work={async (body, form) => close(await question.work(body, form))}
+          />
+        ) : (
+          <div class="stack">
+            {above}
+            <div class="row">{leaving}</div>
+          </div>
         )}
       </article>
     </dialog>

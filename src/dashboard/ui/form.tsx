@@ -1,143 +1,106 @@
-import type { ComponentChildren, PartialInputHTMLAttributes, PartialSelectHTMLAttributes, TargetedEvent } from 'preact'
+import type { ComponentChildren, PartialSelectHTMLAttributes, TargetedEvent } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { useWork } from './button.tsx'
 import { ErrorText } from './notices.tsx'
 
-type InputAttributes = Omit<PartialInputHTMLAttributes<HTMLInputElement>, 'role' | 'type' | 'list'>
-
-export function TextField({ label, ...attributes }: InputAttributes & { label: string }) {
-  return (
-    <label>
-      {label}
-      <input autocomplete="off" {...attributes} />
-    </label>
-  )
-}
-
-interface SearchProps extends Omit<InputAttributes, 'value'> {
-  /** The name of the field. By default it is also the placeholder. */
-  label: string
-  text: string
-  onText(text: string): void
-}
-
-export function SearchField({ label, text, onText, ...attributes }: SearchProps) {
-  return (
-    <input
-      type="search"
-      class="grow"
-      placeholder={label}
-      aria-label={label}
-      autocomplete="off"
-      spellcheck={false}
-      value={text}
-      onInput={({ currentTarget }) => onText(currentTarget.value)}
-      {...attributes}
-    />
-  )
-}
-
-interface CheckboxProps extends Omit<InputAttributes, 'class'> {
-  words: ComponentChildren
-  class?: string
-}
-
-export function Checkbox({ words, class: kind = '', ...attributes }: CheckboxProps) {
-  return (
-    <label class={`check ${kind}`}>
-      <input type="checkbox" {...attributes} />
-      {words}
-    </label>
-  )
-}
-
 /** A value to choose, and its words if they differ. */
 export type Choice = string | readonly [value: string, words: string]
 
-interface SelectProps extends Omit<PartialSelectHTMLAttributes<HTMLSelectElement>, 'role' | 'size'> {
-  /** The chosen value is added if it is not among them, such as that of a deleted key. */
-  values: readonly Choice[]
+/** A field of a form. Its name is that of the control plane, which says what is wrong with its value. */
+export interface Field {
+  name: string
+  label: string
+  /** What there is to choose from; without it, the field takes a text. */
+  values?: readonly Choice[]
   /** The words for the empty value, if the user can choose it. */
-  none?: string | undefined
-  onChoose?(value: string): void
+  none?: string
+  value?: string | number | undefined
+  /** What is sent: by default the text, or one of these. `names` are several lines. */
+  as?: 'number' | 'names' | 'true or false' | 'json'
+  type?: 'text' | 'password' | 'datetime-local' | 'checkbox'
+  title?: string | undefined
+  placeholder?: string
+  required?: boolean
+  pattern?: string
 }
 
-export function Select({ values, none, onChoose, ...attributes }: SelectProps) {
-  const { value } = attributes
-  const isListed = typeof value !== 'string' || value === '' || values.some((choice) => partsOf(choice)[0] === value)
-  return (
-    <select {...attributes} onChange={({ currentTarget }) => onChoose?.(currentTarget.value)}>
-      {none !== undefined && <option value="">{none}</option>}
-      <Options values={isListed ? values : [value, ...values]} />
-    </select>
+const READERS: Readonly<Record<NonNullable<Field['as']>, (text: string) => unknown>> = {
+  // The control plane explains what is wrong with a text in place of a number.
+  number: (text) => (Number.isNaN(Number(text)) ? text : Number(text)),
+  names: (text) => text.split(/[\s,;]+/u).filter((name) => name !== ''),
+  'true or false': (text) => text === 'true',
+  json: (text) => text,
+}
+
+/** What a form sends. Fields that are empty are left out. */
+function readBody(form: HTMLFormElement, fields: readonly Field[]): Record<string, unknown> {
+  const data = new FormData(form)
+  return Object.fromEntries(
+    fields.flatMap(({ name, as }) => {
+      const text = String(data.get(name) ?? '').trim()
+      return text === '' ? [] : [[name, as === undefined ? text : READERS[as](text)]]
+    }),
   )
 }
 
-/** The same with a label above or, with the class `inline`, before it. */
-export function LabelledSelect({ label, class: kind, ...attributes }: SelectProps & { label: string }) {
-  return (
-    // biome-ignore lint/a11y/noLabelWithoutControl: the select is the control.
-    <label class={kind}>
-      {label}
-      <Select {...attributes} />
-    </label>
-  )
-}
-
-function partsOf(choice: Choice): readonly [value: string, words: string] {
-  return typeof choice === 'string' ? [choice, choice] : choice
-}
-
-export function Options({ values }: { values: readonly Choice[] }) {
-  return (
-    <>
-      {values.map((choice) => {
-        const [value, words] = partsOf(choice)
-        return (
-          <option key={value} value={value}>
-            {words}
-          </option>
-        )
-      })}
-    </>
-  )
-}
-
-interface FormProps {
-  id?: string
-  /** Classes in addition to `stack`. */
-  class?: string
+export interface FormProps<Body> {
+  fields?: readonly Field[]
   submit: string
   danger?: boolean
   /** The action of the form. The form shows an error with the labels of its fields. */
-  work(fields: FormData, form: HTMLFormElement): unknown
+  work(body: Body, form: HTMLFormElement): unknown
+  /** What is done with each change. */
+  onChange?(body: Body): void
+  /** What stands above the fields, below them, and beside the button. */
+  above?: ComponentChildren
+  below?: ComponentChildren
   beside?: ComponentChildren
-  children?: ComponentChildren
 }
 
 /** A form that ignores submissions while its action runs, and shows the error of a failed action. */
-export function Form({ id, class: kind = '', submit, danger = false, work, beside, children }: FormProps) {
+export function Form<Body = unknown>({
+  fields = [],
+  submit,
+  danger = false,
+  work,
+  onChange,
+  ...parts
+}: FormProps<Body>) {
+  const { above, below, beside } = parts
   const [busy, run] = useWork()
-  const [failure, setFailure] = useState<unknown>(undefined)
+  const [failure, setFailure] = useState<{ error: unknown; body: Record<string, unknown> } | undefined>(undefined)
   const place = useRef<HTMLFormElement>(null)
-
+  const read = (form: HTMLFormElement) => readBody(form, fields) as Body
   function onSubmit(event: TargetedEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault()
     const form = event.currentTarget
-    return run(() => {
-      setFailure(undefined)
-      return work(new FormData(form), form)
-    }, setFailure)
+    setFailure(undefined)
+    return run(
+      () => work(read(form), form),
+      (error) => setFailure({ error, body: readBody(form, fields) }),
+    )
   }
-
   return (
-    <form id={id} class={`stack ${kind}`} noValidate onSubmit={onSubmit} ref={place}>
-      {children}
+    <form
+      ref={place}
+      class="stack"
+      onSubmit={onSubmit}
+      onInput={({ currentTarget }) => onChange?.(read(currentTarget))}
+    >
+      {above}
+      {fields.length > 0 && (
+        <div class="fields">
+          {fields.map((field) => (
+            <Labelled key={field.name} {...field} />
+          ))}
+        </div>
+      )}
+      {below}
       <div class="refusal bad" role="alert" hidden={failure === undefined}>
-        {failure !== undefined && <ErrorText error={failure} rename={(text) => nameFields(text, place.current)} />}
+        {failure && <ErrorText error={failure.error} rename={(text) => nameFields(text, fields, failure.body)} />}
       </div>
       <div class="row">
-        <button type="submit" class={danger ? 'danger' : 'primary'} aria-disabled={busy}>
+        <button type="submit" class={danger ? 'danger' : 'primary'} aria-disabled={busy || undefined}>
           {submit}
         </button>
         {beside}
@@ -146,21 +109,104 @@ export function Form({ id, class: kind = '', submit, danger = false, work, besid
   )
 }
 
-/** Replaces names of fields such as `delay_ms` by labels. Only the control plane uses the names. */
-function nameFields(text: string, form: HTMLFormElement | null): string {
-  return text.replaceAll(/`([^`]+)`/g, (quoted, name: string) => {
-    const field = form?.elements.namedItem(name)
-    if (
-      !(field instanceof HTMLInputElement || field instanceof HTMLSelectElement || field instanceof HTMLTextAreaElement)
+function Labelled({ label, values, none, value, as, type = 'text', ...attributes }: Field) {
+  const text = { ...attributes, defaultValue: value === undefined ? '' : String(value), spellcheck: false }
+  if (type === 'checkbox')
+    return (
+      <label class="check">
+        <input type="checkbox" name={attributes.name} value="true" /> {label}
+      </label>
     )
-      return quoted
-    const label = field.ariaLabel ?? field.labels?.[0]?.firstChild?.textContent?.trim()
-    return label ? `“${label}”` : quoted
+  return (
+    // biome-ignore lint/a11y/noLabelWithoutControl: the select is the control.
+    <label class={as === 'names' || as === 'json' ? 'whole' : ''}>
+      {label}
+      {values !== undefined ? (
+        <Select {...attributes} values={values} none={none} value={text.defaultValue} />
+      ) : as === 'names' || as === 'json' ? (
+        <textarea {...text} rows={as === 'names' ? 8 : 4} class="mono" autocapitalize="none" />
+      ) : (
+        <input
+          {...text}
+          type={type as 'text'}
+          autocomplete="off"
+          dir="auto"
+          inputMode={as === 'number' ? 'decimal' : 'text'}
+        />
+      )}
+    </label>
+  )
+}
+
+/** Replaces what only the control plane calls so: a field such as `delay_ms` by its label, and `domains[2]` by the name. */
+function nameFields(text: string, fields: readonly Field[], body: Readonly<Record<string, unknown>>): string {
+  return text.replaceAll(/`([^`[]+)(?:\[(\d+)\])?`/g, (quoted, name: string, place?: string) => {
+    const values = body[name]
+    const item: unknown = place !== undefined && Array.isArray(values) ? values[Number(place)] : undefined
+    const words = item ?? fields.find((field) => field.name === name)?.label
+    return words === undefined ? quoted : `“${words}”`
   })
 }
 
-/** The value of a field; empty if the form does not have the field. */
-export function textOf(fields: FormData, name: string): string {
-  const value = fields.get(name)
-  return typeof value === 'string' ? value : ''
+interface SelectProps extends Omit<PartialSelectHTMLAttributes<HTMLSelectElement>, 'role' | 'size'> {
+  /** The chosen value is added if it is not among them, such as that of a deleted key. */
+  values: readonly Choice[]
+  none?: string | undefined
+  onChoose?(value: string): void
+}
+
+/** Where the browser cannot tell, every list with the focus counts as open. */
+const OPEN = CSS.supports('selector(:open)') ? ':open' : ':focus'
+
+/** A list to choose from. While it is open, its choices do not change below the pointer. */
+export function Select({ values, none, onChoose, value, ...attributes }: SelectProps) {
+  const place = useRef<HTMLSelectElement>(null)
+  const shown = useRef(values)
+  const [, redraw] = useState(0)
+  if (!place.current?.matches(OPEN)) shown.current = values
+  const choices = shown.current.map((choice) => (typeof choice === 'string' ? ([choice, choice] as const) : choice))
+  const isListed = typeof value !== 'string' || value === '' || choices.some(([each]) => each === value)
+  return (
+    <select
+      {...attributes}
+      ref={place}
+      onBlur={() => redraw((times) => times + 1)}
+      onChange={({ currentTarget }) => {
+        onChoose?.(currentTarget.value)
+        redraw((times) => times + 1)
+      }}
+    >
+      {none !== undefined && (
+        <option value="" selected={value === ''}>
+          {none}
+        </option>
+      )}
+      {[...(isListed ? [] : [[value, value] as const]), ...choices].map(([each, words]) => (
+        <option key={each} value={each} selected={each === value}>
+          {words}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+interface SearchProps {
+  label: string
+  text: string
+  placeholder?: string
+  maxLength?: number
+  onText(text: string): void
+}
+
+export function SearchField({ label, text, placeholder = label, maxLength, onText }: SearchProps) {
+  return (
+    <input
+      type="search"
+      class="grow"
+      autocomplete="off"
+      spellcheck={false}
+      {...{ placeholder, maxLength, value: text, 'aria-label': label }}
+      onInput={({ currentTarget }) => onText(currentTarget.value)}
+    />
+  )
 }

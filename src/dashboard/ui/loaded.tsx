@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import type { Loaded as LoadedData } from '../data.ts'
-import { connection } from '../live.ts'
+import { connection, type LoadedData } from '../data.ts'
 import { Button } from './button.tsx'
 import { ErrorText } from './notices.tsx'
 
@@ -29,7 +28,7 @@ export function Loaded<Data>({ of, what, children }: LoadedProps<Data>) {
         <div class={`refusal ${data === undefined ? 'bad' : 'warn'}`} role="alert">
           {data !== undefined && 'This may be out of date. '}
           <ErrorText error={failure} />{' '}
-          <Button words="Try again" small work={() => of.refresh().catch(() => undefined)} />
+          <Button words="Try again" kind="small" work={() => of.refresh().catch(() => undefined)} />
         </div>
       )}
       {data !== undefined && children(data)}
@@ -38,7 +37,7 @@ export function Loaded<Data>({ of, what, children }: LoadedProps<Data>) {
 }
 
 /** Says after a second what the page waits for. */
-export function Waiting({ what }: { what: string }) {
+function Waiting({ what }: { what: string }) {
   const [late, setLate] = useState(false)
   useEffect(() => {
     const timer = setTimeout(() => setLate(true), PATIENCE)

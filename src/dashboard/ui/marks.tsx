@@ -26,15 +26,34 @@ export function Prose({ text }: { text: string }) {
   )
 }
 
-/** A horizontal bar. `share` is from 0 to 1, and `low` is the limit of a low share. Screen readers read `text`. */
-export function Meter({ share, label, text, low = 0.2 }: { share: number; label: string; text: string; low?: number }) {
-  return <meter min={0} max={1} low={low} value={share} aria-label={label} aria-valuetext={text} title={text} />
+/** A name, a horizontal bar, and its numbers, which screen readers read. The bar warns of a share below `low`. */
+export function Meter({
+  name,
+  label,
+  count,
+  of: all,
+  low = 0.2,
+}: {
+  name: ComponentChildren
+  label: string
+  count: number
+  of: number
+  low?: number
+}) {
+  const text = `${count.toLocaleString('en')} / ${all.toLocaleString('en')}`
+  return (
+    <>
+      <span>{name}</span>
+      <meter min={0} max={1} low={low} value={count / Math.max(all, 1)} aria-label={label} aria-valuetext={text} />
+      <span class="number">{text}</span>
+    </>
+  )
 }
 
 /** A list of names and values. Entries without a value are left out. */
 export function Pairs({ entries }: { entries: readonly (readonly [name: string, value: ComponentChildren])[] }) {
   return (
-    <dl class="pairs">
+    <dl>
       {entries
         .filter(([, value]) => value !== null && value !== undefined && value !== false)
         .map(([name, value]) => [<dt key={name}>{name}</dt>, <dd key={`${name} is`}>{value}</dd>])}
@@ -42,18 +61,29 @@ export function Pairs({ entries }: { entries: readonly (readonly [name: string, 
   )
 }
 
-/** A section of a view with a heading. */
-export function Card({ id, title, children }: { id: string; title: string; children: ComponentChildren }) {
+interface SectionProps {
+  title: string
+  /** What stands beside the title. */
+  beside?: ComponentChildren
+  class?: string
+  children: ComponentChildren
+}
+
+/** A section of a view with a heading, usually a card. */
+export function Card({ title, beside, class: look = 'card', children }: SectionProps) {
   return (
-    <section class="card stack" aria-labelledby={id}>
-      <h2 id={id}>{title}</h2>
+    <section class={`stack ${look}`} aria-label={title}>
+      <div class="row">
+        <h2 class="grow">{title}</h2>
+        {beside}
+      </div>
       {children}
     </section>
   )
 }
 
 /** A section of the details with a heading. */
-export function Part({ title, children }: { title: string; children: ComponentChildren }) {
+export function Part({ title, children }: Pick<SectionProps, 'title' | 'children'>) {
   return (
     <section class="stack">
       <h3>{title}</h3>

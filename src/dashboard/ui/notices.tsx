@@ -7,18 +7,17 @@ import { Prose } from './marks.tsx'
 const MILLISECONDS_OF_NOTE = 4_000
 const MILLISECONDS_OF_FAILURE = 12_000
 
-const toasts = signal<readonly { kind: string; content: ComponentChildren }[]>([])
+const toasts = signal<readonly { tone: string; content: ComponentChildren }[]>([])
 
 export function showNote(text: string): void {
-  showToast('', text, MILLISECONDS_OF_NOTE)
+  showToast({ tone: '', content: text }, MILLISECONDS_OF_NOTE)
 }
 
 export function showFailure(error: unknown): void {
-  showToast('bad', <ErrorText error={error} />, MILLISECONDS_OF_FAILURE)
+  showToast({ tone: 'bad', content: <ErrorText error={error} /> }, MILLISECONDS_OF_FAILURE)
 }
 
-function showToast(kind: '' | 'bad', content: ComponentChildren, milliseconds: number): void {
-  const toast = { kind, content }
+function showToast(toast: (typeof toasts.value)[number], milliseconds: number): void {
   toasts.value = [...toasts.value, toast]
   setTimeout(() => {
     toasts.value = toasts.value.filter((each) => each !== toast)
@@ -36,7 +35,7 @@ export function ErrorText({ error, rename = (text) => text }: { error: unknown; 
   return (
     <>
       <strong>{error.code}</strong> <Prose text={rename(error.message)} />
-      {error.problems.length > 1 && others.length > 0 && (
+      {error.problems.length > 1 && (
         <ul>
           {others.map(({ code, message }) => (
             <li key={message}>
@@ -62,8 +61,8 @@ export function Toasts() {
   }, [shown])
   return (
     <div id="toasts" role="status" popover="manual" ref={place}>
-      {shown.map(({ kind, content }) => (
-        <div class={`toast ${kind}`}>{content}</div>
+      {shown.map(({ tone, content }) => (
+        <div class={`refusal ${tone}`}>{content}</div>
       ))}
     </div>
   )
