@@ -12,7 +12,7 @@ export interface LoadedData<Data> {
   data: Data | undefined
   /** The error of the last load, if it failed. */
   failure: unknown
-  /** Loads it again. It rejects if the load fails. */
+  /** Loads it again. */
   refresh(): Promise<void>
 }
 
@@ -46,8 +46,8 @@ class Cached {
   readonly account: string
   users = 0
   #load: () => Promise<unknown>
+  #isOld = false
   #current: Promise<void> | undefined
-  #next: Promise<void> | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #restsUntil = 0
 
@@ -57,42 +57,35 @@ class Cached {
     this.#load = load
   }
 
-  /** Loads it. During a load, it starts another one afterwards. */
+  /** Loads it. What becomes old during a load is loaded again afterwards. It never rejects. */
   readonly refresh = (): Promise<void> => {
-    if (this.#current === undefined) {
-      this.#current = this.#loadOnce().finally(() => {
-        this.#current = undefined
-      })
-      return this.#current
-    }
-    this.#next ??= this.#current
-      .catch(() => undefined)
-      .then(() => {
-        this.#next = undefined
-        return this.refresh()
-      })
-    return this.#next
+    this.#isOld = true
+    this.#current ??= this.#loadWhileOld().finally(() => {
+      this.#current = undefined
+    })
+    return this.#current
   }
 
-  /** Loads it soon, after a rest since the last load. */
+  /** Loads it soon, after a rest since the last load, if somebody sees it then. */
   refreshSoon(): void {
     const wait = Math.max(GATHERING, this.#restsUntil - readTimer())
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
-      if (this.users > 0 && !document.hidden) this.refresh().catch(() => undefined)
+      if (this.users > 0 && !document.hidden) void this.refresh()
     }, wait)
   }
 
-  async #loadOnce(): Promise<void> {
+  async #loadWhileOld(): Promise<void> {
     await streamBegins
-    const start = readTimer()
-    try {
-      this.data.value = await this.#load()
-      this.failure.value = undefined
-    } catch (error) {
-      this.failure.value = error
-      throw error
-    } finally {
+    while (this.#isOld) {
+      this.#isOld = false
+      const start = readTimer()
+      try {
+        this.data.value = await this.#load()
+        this.failure.value = undefined
+      } catch (error) {
+        this.failure.value = error
+      }
       const end = readTimer()
       this.#restsUntil = end + Math.max(SHORTEST_REST, RESTS * (end - start))
     }
@@ -119,7 +112,7 @@ export function createSource<Args extends readonly string[], Data>(
       cache.set(key, cached)
       useEffect(() => {
         cached.users++
-        if (cached.users === 1) cached.refresh().catch(() => undefined)
+        if (cached.users === 1) void cached.refresh()
         return () => {
           cached.users--
         }
@@ -133,10 +126,10 @@ function dropUnused(): void {
   if (cache.size >= MOST_KEPT) for (const [key, { users }] of cache) if (users === 0) cache.delete(key)
 }
 
-/** Loads everything again that the page shows; `what` may leave out some. It never rejects. */
+/** Loads everything again that the page shows; `what` may leave out some. */
 export async function refreshShown(what: (settings: SourceSettings) => boolean = () => true): Promise<void> {
   const shown = [...cache.values()].filter(({ users, settings }) => users > 0 && what(settings))
-  await Promise.allSettled(shown.map((each) => each.refresh()))
+  await Promise.all(shown.map((each) => each.refresh()))
 }
 
 /** Makes a change, and then loads again what is shown, also after a refusal: another client may have been first. */

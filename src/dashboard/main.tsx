@@ -14,7 +14,7 @@ import { chosenAccount, DEFAULT_ACCOUNT, go, Link, openView, Places, TABS, type 
 import { isNotFound, Unreachable } from './refusals.ts'
 import { RequestsView } from './requests.tsx'
 import type { Schemas } from './responses.ts'
-import { ScenesView, StoryBar, UnfinishedStory } from './scenes.tsx'
+import { ScenesView, StoryBar } from './scenes.tsx'
 import { ClockLine, TimeView } from './time.tsx'
 import { Dialogs } from './ui/dialog.tsx'
 import { Loaded } from './ui/loaded.tsx'
@@ -86,7 +86,6 @@ function Page() {
       </button>
       <Header />
       <Trouble />
-      {PLAYS_SERVICE && <UnfinishedStory />}
       <main tabIndex={-1}>
         <OpenView />
       </main>

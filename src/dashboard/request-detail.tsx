@@ -1,5 +1,4 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect } from 'preact/hooks'
 import { Changes } from './changes.tsx'
 import { call } from './control.ts'
 import { CorrectionView } from './correction.tsx'
@@ -7,7 +6,7 @@ import { change, createSource } from './data.ts'
 import { PLAYS_SERVICE } from './facts.ts'
 import { formatDuration, formatInstant, formatJson, formatNumber } from './formatting.ts'
 import { MessageView } from './message.tsx'
-import { go, hrefOf, Link, subject } from './place.tsx'
+import { hrefOf, Link, subject } from './place.tsx'
 import type { Schemas } from './responses.ts'
 import { Button, Copyable } from './ui/button.tsx'
 import { Detail } from './ui/detail.tsx'
@@ -32,7 +31,6 @@ export function RequestDetail({ requestId, list }: { requestId: string; list: re
   const index = list.findIndex(({ request_id }) => request_id === requestId)
   const newer = index < 0 ? undefined : list[index - 1]?.request_id
   const older = index < 0 ? undefined : list[index + 1]?.request_id
-  useSteps(newer, older)
   return (
     <Detail
       title={loaded.data === undefined ? 'Request' : titleOf(loaded.data.exchange)}
@@ -66,22 +64,6 @@ function Step({ words, to }: { words: string; to: string | undefined }) {
       {words}
     </a>
   )
-}
-
-/** The arrow keys open the next request, unless they have another function. */
-function useSteps(newer: string | undefined, older: string | undefined): void {
-  useEffect(() => {
-    function onKeyDown({ key, target, altKey, ctrlKey, metaKey, shiftKey }: KeyboardEvent): void {
-      const next = { ArrowUp: newer, ArrowDown: older }[key]
-      if (next === undefined || altKey || ctrlKey || metaKey || shiftKey) return
-      // The arrow keys scroll a body and move the cursor in a field.
-      const isBusy = target instanceof Element && target.closest('pre, input, select, textarea, dialog') !== null
-      const isHere = target === document.body || (target instanceof Element && target.closest('.detail, tr') !== null)
-      if (isHere && !isBusy) go({ subject: next })
-    }
-    document.addEventListener('keydown', onKeyDown)
-    return () => document.removeEventListener('keydown', onKeyDown)
-  }, [newer, older])
 }
 
 export function StatusBadge({ status }: Pick<JournalEntry, 'status'>) {
@@ -120,7 +102,7 @@ function Content({ explanation }: { explanation: Explanation }) {
         {exchange.code !== null && <code>{exchange.code}</code>}
         <RequestMarks request={exchange} />
       </div>
-      <p class="summary">
+      <p>
         <Prose text={summary} />
       </p>
       <Deeds exchange={exchange} />

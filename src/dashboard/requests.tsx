@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useRef } from 'preact/hooks'
 import { call } from './control.ts'
 import { change, createSource, summary } from './data.ts'
 import { curlOf, FACTS, PLAYS_SERVICE } from './facts.ts'
@@ -17,8 +17,6 @@ import { type Column, Table } from './ui/table.tsx'
 
 /** How many requests a page of the list has. The journal has the others. */
 const PAGE = 100
-/** The rest in which nothing is typed before the server is asked for the words, in milliseconds. */
-const MILLISECONDS_OF_REST = 250
 /** How many characters of the path and query are in a row. The details show all of it. */
 const LONGEST_TARGET = 300
 
@@ -55,9 +53,8 @@ const keyless = createSource(
 )
 
 export function RequestsView() {
-  const words = useRested(search.value)
   const conditions = {
-    ...{ search: words.trim(), operation: operation.value, fault: fault.value },
+    ...{ search: search.value.trim(), operation: operation.value, fault: fault.value },
     ...Object.fromEntries(TOGGLES.map(([name, , isOn]) => [name, isOn.value])),
   }
   const isFiltered = Object.values(conditions).some((value) => value !== '')
@@ -78,16 +75,6 @@ export function RequestsView() {
       </Loaded>
     </ListAndDetail>
   )
-}
-
-/** A text, once it has not changed for a moment. The first one counts at once. */
-function useRested(text: string): string {
-  const [rested, setRested] = useState(text)
-  useEffect(() => {
-    const timer = setTimeout(() => setRested(text), MILLISECONDS_OF_REST)
-    return () => clearTimeout(timer)
-  }, [text])
-  return rested
 }
 
 /** How many requests meet the conditions, and how many of them are shown. */

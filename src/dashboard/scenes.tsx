@@ -1,14 +1,13 @@
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { call } from './control.ts'
-import { change, createSource, snapshots, summary } from './data.ts'
-import { formatCount, formatInstant } from './formatting.ts'
+import { createSource, snapshots } from './data.ts'
+import { formatCount } from './formatting.ts'
 import { chosenAccount } from './place.tsx'
 import type { Schemas } from './responses.ts'
 import { BEFORE, begin, describeCall, endStory, goTo, moving, presenting, telling } from './story.ts'
 import { Button } from './ui/button.tsx'
-import { confirmed } from './ui/dialog.tsx'
 import { Loaded } from './ui/loaded.tsx'
-import { Badge, Card } from './ui/marks.tsx'
+import { Card } from './ui/marks.tsx'
 import { showFailure } from './ui/notices.tsx'
 
 const scenes = createSource((account) => call('listScenes', { parameters: { account } }), { isStill: true })
@@ -22,6 +21,7 @@ export function ScenesView() {
 }
 
 function Overview({ story }: { story: Schemas['Story'] }) {
+  const isUnfinished = (snapshots.use().data ?? []).some(({ name }) => name === BEFORE)
   return (
     <>
       <Card title={story.title ?? 'The story of this account'}>
@@ -31,27 +31,28 @@ function Overview({ story }: { story: Schemas['Story'] }) {
           account is set back to this state. Keys: N or → for the next scene, B or ← for the one before, P to present it
           in large type.
         </p>
-        {telling.value === undefined && (
+        {telling.value === undefined && !isUnfinished && (
           <div class="row">
             <Button words="Begin the story" kind="primary" work={() => begin(story, 0)} />
           </div>
+        )}
+        {telling.value === undefined && isUnfinished && (
+          <p class="refusal warn">
+            A story was begun in this account and not ended: its page was closed, or another page is telling it now.{' '}
+            <Button words="Restore the state before the story" work={() => endStory(chosenAccount.value)} /> To keep the
+            present state, delete the snapshot {BEFORE} in the view Time.
+          </p>
         )}
       </Card>
       <ol class="stack">
         {story.scenes.map((scene, index) => (
           <li key={index} class="card stack" aria-current={telling.value?.step === index ? 'step' : undefined}>
             <div class="row">
-              <Badge tone="odd">{index + 1}</Badge>
               <h3 class="grow" dir="auto">
                 {scene.title}
               </h3>
-              {telling.value === undefined && (
-                <Button
-                  words="Begin here"
-                  kind="small"
-                  aria-label={`Begin with scene ${index + 1}`}
-                  work={() => begin(story, index)}
-                />
+              {telling.value === undefined && !isUnfinished && (
+                <Button words={`Begin with scene ${index + 1}`} kind="small" work={() => begin(story, index)} />
               )}
             </div>
             <Paragraphs text={scene.text} />
@@ -156,29 +157,4 @@ function onKeyDown(event: KeyboardEvent): void {
   event.preventDefault()
   event.stopPropagation()
   Promise.resolve(deed(telling.peek()?.step ?? 0)).catch(showFailure)
-}
-
-/** Offers to restore the account after a story whose page was closed, unless this page tells one. */
-export function UnfinishedStory() {
-  const count = summary.use().data?.account.snapshots ?? 0
-  return count > 0 && telling.value === undefined && !moving.value ? <Offer /> : null
-}
-
-function Offer() {
-  const account = chosenAccount.value
-  const taken = snapshots.use().data?.find(({ name }) => name === BEFORE)
-  if (taken === undefined) return null
-  async function keep(): Promise<void> {
-    const text = 'The account stays as it is. Its state before the story is deleted, so there is no way back to it.'
-    if (await confirmed('Keep the present state?', text, 'Keep')) await change('deleteSnapshot', { snapshot: BEFORE })
-  }
-  return (
-    <section class="notice warn row" aria-label="A story that was not ended">
-      <p class="grow">
-        {`A story was begun in this account when its clock showed ${formatInstant(taken.taken_at)}, and not ended. Its page was closed, or another page is telling it now.`}
-      </p>
-      <Button words="Restore the state before the story" work={() => endStory(account)} />
-      <Button words="Keep the present state" work={keep} />
-    </section>
-  )
 }

@@ -70,17 +70,15 @@ export function VerdictView() {
           </>
         )}
       </Loaded>
-      <Part title="Start the verdict again">
-        <p class="soft">
-          The verdict counts the requests of {SCOPE} since the program was started or the verdict was started again.
-          {PLAYS_SERVICE && ' The reset or the deletion of an account does not change it.'}
-        </p>
-        {isOffered('clearVerdict') && (
-          <div class="row">
-            <Button words="Start the verdict again…" kind="danger" work={startAgain} />
-          </div>
-        )}
-      </Part>
+      <p class="soft">
+        The verdict counts the requests of {SCOPE} since the program was started or the verdict was started again.
+        {PLAYS_SERVICE && ' The reset or the deletion of an account does not change it.'}
+      </p>
+      {isOffered('clearVerdict') && (
+        <div class="row">
+          <Button words="Start the verdict again…" kind="danger" work={startAgain} />
+        </div>
+      )}
     </Card>
   )
 }
@@ -173,26 +171,18 @@ function Wrong({ method, path, message, request_id, children }: WrongProps) {
 }
 
 function Politeness({ report: { politeness } }: { report: Verdict }) {
-  if (politeness.length === 0) return null
   return (
-    <Part title="Politeness">
-      <p class="soft">The service asks its clients to avoid this. It does not change the verdict.</p>
-      <ul class="ruled">
-        {politeness.map(({ kind, message, request_ids }) => (
-          <li key={kind} class="stack">
-            <p>
-              <Badge tone="warn">{kind}</Badge> <Prose text={message} />
-            </p>
-            <div class="row">
-              {request_ids.map((id, index) => (
-                <Link key={id} class="button small" view="requests" subject={id} label={`Request ${index + 1}, ${id}`}>
-                  Request {index + 1}
-                </Link>
-              ))}
-            </div>
-          </li>
-        ))}
-      </ul>
-    </Part>
+    <WrongPart title="Politeness: what the service asks its clients to avoid. It does not change the verdict.">
+      {politeness.map(({ kind, message, request_ids }) => (
+        <li key={kind} class="row">
+          <Badge tone="warn">{kind}</Badge> <Prose text={message} />
+          {request_ids.map((id, index) => (
+            <Link key={id} class="button small" view="requests" subject={id}>
+              Request {index + 1}
+            </Link>
+          ))}
+        </li>
+      ))}
+    </WrongPart>
   )
 }

@@ -104,27 +104,11 @@ describe('a story', () => {
 
     // A snapshot of the user is none of a story, whatever its name is.
     await visited.change('POST', '/snapshots', { name: 'scene-1' })
-    const other = await openDashboard(service(), `${account}/overview`, WIDE)
+    const other = await openDashboard(service(), `${account}/scenes`, WIDE)
     await press(other, 'Restore the state before the story')
     await other.getByText('Restore the state before the story').waitFor({ state: 'detached' })
     expect(await ask('/state')).toEqual(before)
     expect(await snapshotsOf(visited)).toEqual(['scene-1'])
-  })
-
-  it('is kept as it is after a story whose page was closed, without the snapshot of the story alone', async () => {
-    const visited = await visit('scenes', { fixture: FIXTURE, ...WIDE })
-    const { page, account, change } = visited
-    await change('POST', '/snapshots', { name: 'scene-1' })
-    await begin(page)
-    await press(story(page), 'Next')
-    await told(page, 'A bad day')
-    await page.close()
-    const other = await openDashboard(service(), `${account}/overview`, WIDE)
-    await press(other, 'Keep the present state')
-    await press(other.getByRole('dialog').last(), 'Keep')
-    await other.getByText('Keep the present state').waitFor({ state: 'detached' })
-    expect(await snapshotsOf(visited)).toEqual(['scene-1'])
-    expect(await isPinned(visited)).toBe(true)
   })
 
   it('is presented in large type without the header, by the same bar and by the keys of a clicker', async () => {

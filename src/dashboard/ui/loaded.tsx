@@ -27,8 +27,7 @@ export function Loaded<Data>({ of, what, children }: LoadedProps<Data>) {
       {!isTold && (
         <div class={`refusal ${data === undefined ? 'bad' : 'warn'}`} role="alert">
           {data !== undefined && 'This may be out of date. '}
-          <ErrorText error={failure} />{' '}
-          <Button words="Try again" kind="small" work={() => of.refresh().catch(() => undefined)} />
+          <ErrorText error={failure} /> <Button words="Try again" kind="small" work={of.refresh} />
         </div>
       )}
       {data !== undefined && children(data)}
