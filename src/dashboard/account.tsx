@@ -5,12 +5,9 @@ import { BASE_URL, curlOf, FACTS } from './facts.ts'
 import { formatCount, formatInstant } from './formatting.ts'
 import { chosenAccount, DEFAULT_ACCOUNT, go } from './place.tsx'
 import type { BodyOf, DataOf, Schemas } from './responses.ts'
-import { Button, Copyable } from './ui/button.tsx'
-import { ask, confirmed, showSecret } from './ui/dialog.tsx'
-import { type Field, Form, Select } from './ui/form.tsx'
+import { Badge, Button, Card, Copyable, Meter, Pairs, showFailure, showNote } from './ui/elements.tsx'
+import { ask, confirmed, type Field, Form, Select, showSecret } from './ui/forms.tsx'
 import { Loaded } from './ui/loaded.tsx'
-import { Badge, Card, Meter, Pairs } from './ui/marks.tsx'
-import { showFailure, showNote } from './ui/notices.tsx'
 
 const quotas = createSource((account) => call('getQuotas', { parameters: { account } }))
 

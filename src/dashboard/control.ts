@@ -2,7 +2,7 @@ import { FACTS } from './facts.ts'
 import { chosenAccount, ROOT } from './place.tsx'
 import { Refused, readRefusal, Unreachable } from './refusals.ts'
 import type { BodyOf, CallId, DataOf } from './responses.ts'
-import { ask } from './ui/dialog.tsx'
+import { ask } from './ui/forms.tsx'
 
 /** How long the page waits for an answer, in seconds; for a change, which may have much to carry, longer. */
 const PATIENCE = 10

@@ -3,11 +3,10 @@ import { createSource } from './data.ts'
 import { formatShown } from './formatting.ts'
 import { parameter, setFilters } from './place.tsx'
 import type { Schemas } from './responses.ts'
-import { Copyable } from './ui/button.tsx'
-import { SearchField } from './ui/form.tsx'
+import { Badge, Card, Copyable, Meter, Prose } from './ui/elements.tsx'
+import { SearchField } from './ui/forms.tsx'
+import { findItems } from './ui/lists.tsx'
 import { Loaded } from './ui/loaded.tsx'
-import { Badge, Card, Meter, Prose } from './ui/marks.tsx'
-import { findItems } from './ui/table.tsx'
 
 type Coverage = Schemas['Coverage']
 type Gap = Schemas['Gap']

@@ -4,9 +4,8 @@ import { FACTS } from './facts.ts'
 import { formatCount } from './formatting.ts'
 import { chosenAccount } from './place.tsx'
 import type { BodyOf, Schemas } from './responses.ts'
-import { ask } from './ui/dialog.tsx'
-import type { Field } from './ui/form.tsx'
-import { showNote } from './ui/notices.tsx'
+import { showNote } from './ui/elements.tsx'
+import { ask, type Field } from './ui/forms.tsx'
 
 /** The most names in one request if the service has no limit. */
 const MOST_NAMES = 1_000

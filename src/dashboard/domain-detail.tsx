@@ -6,11 +6,10 @@ import { FACTS } from './facts.ts'
 import { formatCount, formatDay, formatInstant, formatShare } from './formatting.ts'
 import { go, Link } from './place.tsx'
 import type { DataOf, Schemas } from './responses.ts'
-import { Button, Copyable } from './ui/button.tsx'
 import { HistoryChart } from './ui/chart.tsx'
-import { Detail } from './ui/detail.tsx'
+import { Badge, Button, Copyable, Pairs, Part } from './ui/elements.tsx'
+import { Detail } from './ui/lists.tsx'
 import { Loaded } from './ui/loaded.tsx'
-import { Badge, Pairs, Part } from './ui/marks.tsx'
 
 const DAYS = 90
 

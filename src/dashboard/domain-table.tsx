@@ -2,8 +2,8 @@ import { groups } from './data.ts'
 import { formatMessages, formatShare } from './formatting.ts'
 import { Link, openView, subject } from './place.tsx'
 import type { Schemas } from './responses.ts'
-import { Badge, type Tone } from './ui/marks.tsx'
-import { type Column, type Selection, Table } from './ui/table.tsx'
+import { Badge, type Tone } from './ui/elements.tsx'
+import { type Column, type Selection, Table } from './ui/lists.tsx'
 
 type Domain = Schemas['MonitoredDomain']
 

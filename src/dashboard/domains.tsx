@@ -6,11 +6,10 @@ import { FACTS } from './facts.ts'
 import { formatNumber, formatShown } from './formatting.ts'
 import { parameter, setFilters, subject } from './place.tsx'
 import type { Schemas } from './responses.ts'
-import { Button } from './ui/button.tsx'
-import { ListAndDetail } from './ui/detail.tsx'
-import { SearchField, Select } from './ui/form.tsx'
+import { Button } from './ui/elements.tsx'
+import { SearchField, Select } from './ui/forms.tsx'
+import { ListAndDetail, useSelection } from './ui/lists.tsx'
 import { Loaded } from './ui/loaded.tsx'
-import { useSelection } from './ui/table.tsx'
 
 const search = parameter('search')
 const policy = parameter('policy')

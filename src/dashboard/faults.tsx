@@ -7,12 +7,9 @@ import { formatCount, formatJson, formatNumber } from './formatting.ts'
 import { chosenAccount, Link, parameter, ROOT } from './place.tsx'
 import { messageOf } from './refusals.ts'
 import type { DataOf, Schemas } from './responses.ts'
-import { Button, Copyable } from './ui/button.tsx'
-import { confirmed } from './ui/dialog.tsx'
-import { type Field, Form } from './ui/form.tsx'
+import { Badge, Button, Card, Copyable, Prose, showNote } from './ui/elements.tsx'
+import { confirmed, type Field, Form } from './ui/forms.tsx'
 import { Loaded } from './ui/loaded.tsx'
-import { Badge, Card, Prose } from './ui/marks.tsx'
-import { showNote } from './ui/notices.tsx'
 
 const faultSets = createSource(async () => (await call('listFaultSets')).sets, { isShared: true, isStill: true })
 

@@ -5,14 +5,10 @@ import { DomainTable } from './domain-table.tsx'
 import { formatCount, formatNumber, formatShown } from './formatting.ts'
 import { chosenAccount, go, Link, parameter, setFilters, subject } from './place.tsx'
 import type { BodyOf, Schemas } from './responses.ts'
-import { Button } from './ui/button.tsx'
-import { Detail, ListAndDetail } from './ui/detail.tsx'
-import { ask, confirmed } from './ui/dialog.tsx'
-import type { Field } from './ui/form.tsx'
-import { SearchField } from './ui/form.tsx'
+import { Button, showNote } from './ui/elements.tsx'
+import { ask, confirmed, type Field, SearchField } from './ui/forms.tsx'
+import { type Column, Detail, findItems, ListAndDetail, Table, useSelection } from './ui/lists.tsx'
 import { Loaded } from './ui/loaded.tsx'
-import { showNote } from './ui/notices.tsx'
-import { type Column, findItems, Table, useSelection } from './ui/table.tsx'
 
 type Group = Schemas['Group']
 

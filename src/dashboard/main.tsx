@@ -16,9 +16,9 @@ import { RequestsView } from './requests.tsx'
 import type { Schemas } from './responses.ts'
 import { ScenesView, StoryBar } from './scenes.tsx'
 import { ClockLine, TimeView } from './time.tsx'
-import { Dialogs } from './ui/dialog.tsx'
+import { ErrorText, showFailure, showNote, Toasts } from './ui/elements.tsx'
+import { Dialogs } from './ui/forms.tsx'
 import { Loaded } from './ui/loaded.tsx'
-import { ErrorText, showFailure, showNote, Toasts } from './ui/notices.tsx'
 import { VerdictPill, VerdictView } from './verdict.tsx'
 
 // The page is a normal client of the control plane. Any client can send any text to the service, so the page shows such

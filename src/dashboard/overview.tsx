@@ -13,10 +13,9 @@ import {
 } from './formatting.ts'
 import { Link } from './place.tsx'
 import type { Schemas } from './responses.ts'
-import { Button } from './ui/button.tsx'
 import { HistoryChart } from './ui/chart.tsx'
+import { Badge, Button, Card } from './ui/elements.tsx'
 import { Loaded } from './ui/loaded.tsx'
-import { Badge, Card } from './ui/marks.tsx'
 
 type Overview = Schemas['Overview']
 

@@ -1,19 +1,15 @@
 import type { ComponentChildren } from 'preact'
-import { Changes } from './changes.tsx'
 import { call } from './control.ts'
-import { CorrectionView } from './correction.tsx'
 import { change, createSource } from './data.ts'
+import { Changes, CorrectionView, MessageView } from './explanation.tsx'
 import { PLAYS_SERVICE } from './facts.ts'
 import { formatDuration, formatInstant, formatJson, formatNumber } from './formatting.ts'
-import { MessageView } from './message.tsx'
 import { hrefOf, Link, subject } from './place.tsx'
 import type { Schemas } from './responses.ts'
-import { Button, Copyable } from './ui/button.tsx'
-import { Detail } from './ui/detail.tsx'
-import { confirmed } from './ui/dialog.tsx'
+import { Badge, Button, Copyable, Pairs, Part, Prose, showNote } from './ui/elements.tsx'
+import { confirmed } from './ui/forms.tsx'
+import { Detail } from './ui/lists.tsx'
 import { Loaded } from './ui/loaded.tsx'
-import { Badge, Pairs, Part, Prose } from './ui/marks.tsx'
-import { showNote } from './ui/notices.tsx'
 
 type Explanation = Schemas['Explanation']
 type JournalEntry = Schemas['JournalEntry']

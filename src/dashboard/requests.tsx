@@ -6,14 +6,10 @@ import { formatCount, formatDay, formatDuration, formatInstant, formatNumber } f
 import { chosenAccount, Link, parameter, setFilters, subject } from './place.tsx'
 import { RequestDetail, RequestMarks, StatusBadge, targetOf } from './request-detail.tsx'
 import type { DataOf, Schemas } from './responses.ts'
-import { Button, Copyable } from './ui/button.tsx'
-import { ListAndDetail } from './ui/detail.tsx'
-import { confirmed } from './ui/dialog.tsx'
-import { SearchField, Select } from './ui/form.tsx'
+import { Badge, Button, Card, Copyable, showNote } from './ui/elements.tsx'
+import { confirmed, SearchField, Select } from './ui/forms.tsx'
+import { type Column, ListAndDetail, Table } from './ui/lists.tsx'
 import { Loaded } from './ui/loaded.tsx'
-import { Badge, Card } from './ui/marks.tsx'
-import { showNote } from './ui/notices.tsx'
-import { type Column, Table } from './ui/table.tsx'
 
 /** How many requests a page of the list has. The journal has the others. */
 const PAGE = 100

@@ -5,10 +5,8 @@ import { formatCount } from './formatting.ts'
 import { chosenAccount } from './place.tsx'
 import type { Schemas } from './responses.ts'
 import { BEFORE, begin, describeCall, endStory, goTo, moving, presenting, telling } from './story.ts'
-import { Button } from './ui/button.tsx'
+import { Button, Card, showFailure } from './ui/elements.tsx'
 import { Loaded } from './ui/loaded.tsx'
-import { Card } from './ui/marks.tsx'
-import { showFailure } from './ui/notices.tsx'
 
 const scenes = createSource((account) => call('listScenes', { parameters: { account } }), { isStill: true })
 

@@ -6,7 +6,7 @@ import { parseJson } from './formatting.ts'
 import { chosenAccount, go, TABS } from './place.tsx'
 import { isNotFound, isObject, messageOf, Refused, readRefusal } from './refusals.ts'
 import type { Schemas } from './responses.ts'
-import { showNote } from './ui/notices.tsx'
+import { showNote } from './ui/elements.tsx'
 
 type Scene = Schemas['Story']['scenes'][number]
 type SceneCall = NonNullable<Scene['calls']>[number]

@@ -2,12 +2,9 @@ import { useEffect, useState } from 'preact/hooks'
 import { change, readTimer, snapshots, summary } from './data.ts'
 import { formatCount, formatInstant } from './formatting.ts'
 import type { BodyOf, Schemas } from './responses.ts'
-import { Button } from './ui/button.tsx'
-import { confirmed } from './ui/dialog.tsx'
-import { Form } from './ui/form.tsx'
+import { Badge, Button, Card, showNote } from './ui/elements.tsx'
+import { confirmed, Form } from './ui/forms.tsx'
 import { Loaded } from './ui/loaded.tsx'
-import { Badge, Card } from './ui/marks.tsx'
-import { showNote } from './ui/notices.tsx'
 
 const MILLISECONDS_OF_TICK = 1_000
 

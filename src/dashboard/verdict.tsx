@@ -5,11 +5,9 @@ import { isOffered, PLAYS_SERVICE } from './facts.ts'
 import { formatCount, formatNumber } from './formatting.ts'
 import { Link, openView } from './place.tsx'
 import type { Schemas } from './responses.ts'
-import { Button } from './ui/button.tsx'
-import { confirmed } from './ui/dialog.tsx'
+import { Badge, Button, Card, Pairs, Part, Prose, showNote, type Tone } from './ui/elements.tsx'
+import { confirmed } from './ui/forms.tsx'
 import { Loaded } from './ui/loaded.tsx'
-import { Badge, Card, Pairs, Part, Prose, type Tone } from './ui/marks.tsx'
-import { showNote } from './ui/notices.tsx'
 
 type Verdict = Schemas['Verdict']
 

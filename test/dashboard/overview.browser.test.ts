@@ -37,7 +37,7 @@ describe('the overview', () => {
     const chart = page.getByRole('figure', { name: 'DMARC of all domains' })
     await see(chart, '15 January 2026')
     await see(chart, days.at(-1)?.messages?.toLocaleString('en') ?? 'messages')
-    await chart.locator('.u-over').hover({ position: { x: 300, y: 50 } })
+    await chart.locator('.plot').hover({ position: { x: 300, y: 50 } })
     await see(chart, /^\d+ (November|December) 2025$/)
     await page.getByText('The figures as a table').click()
     const figures = page.getByRole('table', { name: 'DMARC of all domains' })

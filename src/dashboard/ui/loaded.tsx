@@ -1,8 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { connection, type LoadedData } from '../data.ts'
-import { Button } from './button.tsx'
-import { ErrorText } from './notices.tsx'
+import { Button, ErrorText } from './elements.tsx'
 
 /** How long loading stays silent, in milliseconds. */
 const PATIENCE = 1_000
