@@ -28,7 +28,7 @@ it('The package has what it exports, its licence and the licences of what the pa
   expect(paths.filter((path) => /^(test|bench|\.ci)\/|\.tsbuildinfo$|^dist\/\./.test(path))).toEqual([])
   expect(size).toBeLessThanOrEqual(1.5e6)
   const page = textOf('dist/dashboard.html')
-  const licences = ['preact', '@preact/signals', 'preact-iso', 'uplot', 'diff'].map((name) => `${name}/LICENSE`)
+  const licences = ['preact', '@preact/signals', 'preact-iso', 'diff'].map((name) => `${name}/LICENSE`)
   for (const path of [...licences, '@picocss/pico/LICENSE.md'])
     expect(page).toContain(textOf(`node_modules/${path}`).trim())
 })
