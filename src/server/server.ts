@@ -1,4 +1,4 @@
-import type { RequestListener } from 'node:http'
+import type { RequestListener, Server } from 'node:http'
 import { ADMIN_PATH } from '../admin/paths.ts'
 import type { ServiceContract } from '../behaviour/operation.ts'
 import { OPERATIONS } from '../behaviour/operations/operations.ts'
@@ -6,14 +6,12 @@ import type { Log } from '../ground/log.ts'
 import type { AccountWithKey } from '../library/account.ts'
 import { type Library, openDirectLibrary } from '../library/library.ts'
 import { createApplication, serveControl } from './app.ts'
-import { openFetch } from './fetch.ts'
-import type { Fetch } from './fetch-request.ts'
-import { closeServer, createHttpServer, listen, type RequestHandler, STOP_PATIENCE } from './http-server.ts'
-import { letIn } from './inside.ts'
-import { createMalformedReply } from './malformed.ts'
+import { type Fetch, openFetch } from './fetch.ts'
+import { closeServer, createHttpServer, listen } from './http-server.ts'
+import { letIn } from './middleware.ts'
 import { type CompleteOptions, completeOptions, refuseContradictions } from './option-table.ts'
 import type { ServerOptions } from './options.ts'
-import { type Behaviours, type InternalOptions, openStandIn, type StandIn } from './stand-in.ts'
+import { type Behaviours, type InternalOptions, openStandIn } from './stand-in.ts'
 
 /** The host of a stand-in without a port. No server can have a name of this domain (RFC 2606). */
 const NO_PORT = 'dmarc-understudy.test'
@@ -107,31 +105,30 @@ async function composeServer(
   internal: InternalOptions,
 ): Promise<Understudy> {
   const standIn = await openStandIn(options, behaviours, internal)
-  const { answer, opened, urls, control, stopping, contract, instance, kept, exposed, exchanges, apiKey } = standIn
+  const { answer, opened, urls, control, stopping, contract, instance, kept, exposed, exchanges, apiKey, log } = standIn
   try {
     const served = options.admin
       ? serveControl(standIn, options.listen ? options.host : NO_PORT, options.adminToken)
       : undefined
     const application = createApplication(standIn, served)
-    const port = options.listen
-      ? await openPort(standIn, application.handle, options, internal.maxConnections)
-      : undefined
+    const openServer = () => createHttpServer(application.handle, answer)
+    const port = options.listen ? await openPort(openServer(), options, log, internal.maxConnections) : undefined
     const { origin } = port ?? { origin: `http://${NO_PORT}` }
     // Without a port, no browser can open a page.
     const hasPage = options.admin && port !== undefined
     const baseUrl = origin + contract.basePath
     Object.assign(urls, { baseUrl, adminUrl: origin + ADMIN_PATH, hasPage })
     const { fetch, close } = openFetch({
-      answer,
+      openServer,
+      isForControl: (request) => served?.owns(request) ?? false,
       bodyLimit: contract.settings.bodyLimit,
-      control: served,
       baseUrl,
       stopping: stopping.signal,
     })
     let stopped: Promise<void> | undefined
     async function stop(): Promise<void> {
       stopping.abort()
-      await Promise.all([port?.close(), close(STOP_PATIENCE)])
+      await Promise.all([port?.close(), close()])
       await opened.close()
     }
     const stopOnce = () => (stopped ??= stop())
@@ -154,24 +151,16 @@ async function composeServer(
 /** How many connections may be open. Each costs memory, and a client needs few. */
 const MOST_CONNECTIONS = 10_000
 
-/** Serves a stand-in and its control plane on a port. Rejects with the error of `listen`, such as `EADDRINUSE`. */
+/** Lets the server listen. Rejects with the error of `listen`, such as `EADDRINUSE`. */
 async function openPort(
-  { refuseMalformed, log }: StandIn,
-  handle: RequestHandler,
+  server: Server,
   { port, host }: CompleteOptions,
+  log: Log,
   maxConnections = MOST_CONNECTIONS,
 ): Promise<{ origin: string; close(): Promise<void> }> {
-  let isFull = false
-  const server = createHttpServer({
-    handle,
-    refuseMalformed: createMalformedReply(refuseMalformed),
-    maxConnections,
-    dropped() {
-      const full = 'The maximum number of connections is open; further ones are closed at once.'
-      if (!isFull) log.warn({ limit: maxConnections }, full)
-      isFull = true
-    },
-  })
+  server.maxConnections = maxConnections
+  const full = 'The maximum number of connections is open; further ones are closed at once.'
+  server.once('drop', () => log.warn({ limit: maxConnections }, full))
   const origin = await listen(server, port, host)
   return { origin, close: () => closeServer(server) }
 }

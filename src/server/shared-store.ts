@@ -4,7 +4,7 @@ import type { ExplanationReport } from '../explain/explanation.ts'
 import { systemClock } from '../ground/clock.ts'
 import { digestOf, drawKey } from '../ground/secrets.ts'
 import { clearTimeout, setTimeout } from '../ground/timers.ts'
-import { shareAnonymousIds } from '../service/anonymous-ids.ts'
+import { countAnonymousIds } from '../service/request-ids.ts'
 import { openConnection, type StoreConnection } from '../store/redis/connection.ts'
 import { Membership, type ServerTerms } from '../store/redis/membership.ts'
 import { RedisStore } from '../store/redis/redis-store.ts'
@@ -98,18 +98,13 @@ async function compose(
   const place = { store: shown }
   const restored = () => membership.restored()
   const store = new RedisStore({ connection, prefix, settings: contract.settings, restored })
-  const ids = await shareAnonymousIds(seed, contract.requestIds, {
-    instance,
-    async reserve(kind, count) {
-      return Number(await connection.send(['HINCRBY', `${prefix}:store`, kind, `${count}`])) - count + 1
-    },
-  })
   let exchanges: SharedExchangeLog<ExplanationReport | undefined> | undefined
   return {
     store,
     clock: () => connection.clock.now(),
     readiness: membership,
-    nextId: ids.nextId,
+    // The other servers count for themselves, so the name of this one makes its ids unique.
+    nextId: countAnonymousIds(`${seed} ${instance}`, contract.requestIds),
     async openExchanges(parts) {
       exchanges = new SharedExchangeLog({ connection, prefix, store, log, ...parts })
       await exchanges.start()
@@ -122,7 +117,7 @@ async function compose(
         full: (isFull) => (isFull ? log.error(place, FULL) : log.info(place, 'The store has memory again.')),
         async emptied() {
           log.warn(place, EMPTIED)
-          await Promise.all([ids.renew(), exchanges?.restart()])
+          await exchanges?.restart()
           await provide()
         },
       })
