@@ -63,10 +63,10 @@ export function createApplication(
     return app
   }
 
-  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (control?.owns(request) !== true) return answerForService(request, response)
     express()(request, response)
-    return handling?.catch(() => {})
+    return handling?.catch(() => {}) ?? Promise.resolve()
   }
 
   /**

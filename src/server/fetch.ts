@@ -27,6 +27,8 @@ export interface FetchDoor {
 const BODILESS = new Set([204, 205, 304])
 /** Fields about the connection. A response without a connection has none of them. */
 const OF_RESPONSE = new Set(['connection', 'keep-alive', 'transfer-encoding'])
+/** In bytes, more than the control plane reads of a body. */
+const LONGEST = 64 << 20
 /** Methods of which a request without a body says so. */
 const EXPECTING = new Set(['PATCH', 'POST', 'PUT'])
 
@@ -49,7 +51,7 @@ export function openFetch({ openServer, isForControl, bodyLimit, baseUrl, stoppi
     // An application may have received the request from another machine, so its Host counts for the control plane.
     const named = request.headers.get('host') ?? host
     const isControl = isForControl({ method, url, headers: { host: named } })
-    const body = await readBody(request, isControl ? Number.POSITIVE_INFINITY : bodyLimit, leaving)
+    const body = await readBody(request, isControl ? LONGEST : bodyLimit, leaving)
     const framing = body.length > 0 || EXPECTING.has(method) ? ['content-length', `${body.length}`] : []
     const headers = ['host', isControl ? named : host, ...fieldsOf(request), ...framing]
     const message = await send({ method, path: url, headers }, body, leaving)

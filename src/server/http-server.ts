@@ -9,6 +9,7 @@ import { textOf } from '../ground/content.ts'
 import type { Delivery } from '../ground/delivery.ts'
 import { clearInterval, clearTimeout, nextTick, setImmediate, setInterval, setTimeout } from '../ground/timers.ts'
 import type { Service } from '../service/answer.ts'
+import { sendAll } from './carrier.ts'
 
 /**
  * In milliseconds: how long a client may take for a header, for a whole request, and between two requests; and how
@@ -56,7 +57,8 @@ export function createHttpServer(handle: RequestHandler, refuse: Service): Serve
     const former = latest.get(request.socket)?.handling
     const exchange: HttpExchange = { request, response, handling: undefined }
     latest.set(request.socket, exchange)
-    const handling = begin(exchange, former).then(() => {
+    const isAtOnce = former === undefined && !hasBody(request)
+    const handling = (isAtOnce ? handle(request, response) : handleLater(exchange, former)).then(() => {
       exchange.handling = undefined
       underWay.delete(handling)
     })
@@ -64,10 +66,9 @@ export function createHttpServer(handle: RequestHandler, refuse: Service): Serve
     underWay.add(handling)
   }
 
-  async function begin({ request, response }: HttpExchange, former: Promise<void> | undefined): Promise<void> {
-    if (former !== undefined) await former
-    // A body that comes together with the header is there on the next tick, so that it need not be awaited.
-    else if (hasBody(request)) await new Promise<void>(nextTick)
+  /** A body that comes together with the header is there on the next tick, so that it need not be awaited. */
+  async function handleLater({ request, response }: HttpExchange, former: Promise<void> | undefined): Promise<void> {
+    await (former ?? new Promise<void>(nextTick))
     await handle(request, response)
   }
 
@@ -78,8 +79,11 @@ export function createHttpServer(handle: RequestHandler, refuse: Service): Serve
     if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
     refused.add(socket)
     const last = latest.get(socket)
-    // First, the service learns that the client has left, if that is the reason.
-    setImmediate(() => afterAnswers(last, () => void answerMalformed(error, socket, last)))
+    // First, the service learns that the client has left, if that is the reason; and what it has answered is sent whole.
+    setImmediate(() => {
+      sendAll()
+      afterAnswers(last, () => void answerMalformed(error, socket, last))
+    })
   }
 
   async function answerMalformed(
@@ -112,6 +116,8 @@ export function createHttpServer(handle: RequestHandler, refuse: Service): Serve
   server.on('connection', (socket) => {
     latest.set(socket, undefined)
     socket.once('close', () => latest.delete(socket))
+    // A client may send a request and close its side at once. After that, Node closes our side.
+    socket.prependListener('end', sendAll)
   })
   endings.set(server, {
     // When a server closes, Node waits for connections without a request as if they were busy.
