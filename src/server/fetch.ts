@@ -1,7 +1,8 @@
 import { type IncomingMessage, request as openRequest, type Server, STATUS_CODES } from 'node:http'
 import { duplexPair } from 'node:stream'
 import { show } from '../ground/show.ts'
-import { closeServer } from './http-server.ts'
+import { clearTimeout, setTimeout } from '../ground/timers.ts'
+import { closeServer, STOP_PATIENCE } from './http-server.ts'
 
 /** The same as the global `fetch` of Node.js. */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
@@ -39,6 +40,7 @@ const EXPECTING = new Set(['PATCH', 'POST', 'PUT'])
 export function openFetch({ openServer, isForControl, bodyLimit, baseUrl, stopping }: FetchDeps): FetchDoor {
   const { host } = new URL(baseUrl)
   const ended = new AbortController()
+  const underWay = new Set<Promise<Response>>()
   let server: Server | undefined
 
   async function fetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
@@ -90,11 +92,22 @@ export function openFetch({ openServer, isForControl, bodyLimit, baseUrl, stoppi
   }
 
   async function close(): Promise<void> {
+    const deadline = setTimeout(() => ended.abort(fetchFailed(closed())), STOP_PATIENCE)
+    await Promise.allSettled(underWay)
+    clearTimeout(deadline)
     if (server !== undefined) await closeServer(server)
-    ended.abort(fetchFailed(closed()))
   }
 
-  return { fetch, close }
+  return {
+    fetch(input, init) {
+      const response = fetch(input, init)
+      underWay.add(response)
+      const end = () => underWay.delete(response)
+      response.then(end, end)
+      return response
+    },
+    close,
+  }
 }
 
 /**

@@ -22,7 +22,7 @@ const TIMEOUTS = {
   connectionsCheckingInterval: 1_000,
 }
 /** In milliseconds, how long requests that are under way at a stop may still take. */
-const STOP_PATIENCE = 1500
+export const STOP_PATIENCE = 1500
 /** In characters, how much of a request is searched for its first line. */
 const FIRST_LINE = 4_096
 /**
