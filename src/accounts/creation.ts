@@ -1,4 +1,3 @@
-import { Map as ImmutableMap, OrderedMap } from 'immutable'
 import type { Contract } from '../contract/contract.ts'
 import {
   type AccountOrigin,
@@ -15,6 +14,7 @@ import { givenFields } from '../domain/given-fields.ts'
 import type { IdFormat } from '../domain/group-ids.ts'
 import { nameProblems } from '../domain/group-names.ts'
 import { createGroup, membersBeside } from '../domain/groups.ts'
+import { ImmutableMap, OrderedMap } from '../domain/immutable.ts'
 import { LIMITS } from '../domain/limits.ts'
 import type { Settings } from '../domain/settings.ts'
 import { usualBeginning } from '../figures/profiles.ts'
