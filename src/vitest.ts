@@ -2,7 +2,7 @@ import { test as base, expect } from 'vitest'
 import type { AccountOptions, AccountWithKey } from './library/account.ts'
 import type { ViolationWatch } from './library/violations.ts'
 import type { TestOptions } from './server/options.ts'
-import type { KeyedOptions, Understudy, UnderstudyWithKey } from './server/server.ts'
+import type { KeyedOptions, Understudy, UnderstudyWithKey } from './server/understudy.ts'
 import { divideTestOptions } from './server/test-options.ts'
 import { openTestService } from './server/test-service.ts'
 

@@ -1,7 +1,7 @@
 import type { Tool } from '../mcp/tools.ts'
 import type { Options } from '../server/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../server/option-table.ts'
-import { startUnderstudy, type Understudy } from '../server/server.ts'
+import { startUnderstudy, type Understudy } from '../server/understudy.ts'
 import type { Command } from './command.ts'
 import { StartError, UsageError } from './errors.ts'
 import { type ReadOptions, readOptions, refuseOperands } from './options.ts'

@@ -3,7 +3,7 @@ import { isLoopback } from '../ground/hosts.ts'
 import { quoteWord } from '../ground/shell-word.ts'
 import type { Values } from '../server/option.ts'
 import { COMMAND_LINE_OPTIONS, opensSandboxes } from '../server/option-table.ts'
-import { startUnderstudy, type Understudy } from '../server/server.ts'
+import { type RunningServer, startServer } from '../server/server.ts'
 import type { Command } from './command.ts'
 import { readOptions, refuseOperands } from './options.ts'
 import { ReadyFile } from './ready-file.ts'
@@ -23,7 +23,7 @@ export const serve: Command = {
     const readyFile = values.readyFile === undefined ? undefined : new ReadyFile(values.readyFile, sources.readyFile)
     const orphaned = terminal.untilEnded(values.exitWith)
     return withServerOptions(reading, terminal, async (options) => {
-      const service = await startUnderstudy(options)
+      const service = await startServer(options)
       // Must be set before other programs read that the server is ready: they may stop it at once.
       const stopped = Promise.race([terminal.untilStopped(), ...orphaned])
       for (const line of describeStart(service, reading)) terminal.printError(line)
@@ -45,7 +45,7 @@ export const serve: Command = {
 }
 
 function greeting(
-  { baseUrl, adminUrl, apiKey, exposed }: Understudy,
+  { baseUrl, adminUrl, apiKey, exposed }: RunningServer,
   values: Values<typeof COMMAND_LINE_OPTIONS>,
 ): string {
   const { host, adminToken } = values

@@ -11,7 +11,7 @@ import type { Entry } from '../journal/entry.ts'
 import { redactorForAll } from '../journal/redaction/redaction.ts'
 import { reportVerdict } from '../journal/verdict-report.ts'
 import type { ServerOptions } from '../server/options.ts'
-import { startServer, type Understudy } from '../server/server.ts'
+import { type RunningServer, startServer } from '../server/server.ts'
 import type { InternalOptions, StandIn } from '../server/stand-in.ts'
 import type { Service } from '../service/answer.ts'
 import { type CommandEnd, type CommandRun, runCommand } from './command.ts'
@@ -35,7 +35,7 @@ export interface Trial extends Omit<CommandRun, 'patience'> {
    */
   refusalDelay?: number | undefined
   /** Called when the server answers, before the command starts. */
-  serving?(service: Understudy): void
+  serving?(service: RunningServer): void
   /** Called before each request until it resolves to `true`: what comes before the first request of the command. */
   before?: ((parts: StandIn) => Promise<boolean>) | undefined
   /**
@@ -106,7 +106,7 @@ export async function runTrial(trial: Trial): Promise<TrialResult> {
 async function startFor(
   { options, contract, plan, onlyJudges, refusalDelay = 0, before }: Trial,
   exchanges: ExchangeList,
-): Promise<{ service: Understudy; parts: StandIn }> {
+): Promise<{ service: RunningServer; parts: StandIn }> {
   let opened: StandIn | undefined
   const partsOf = () => opened
   const internal: InternalOptions = {
@@ -154,7 +154,7 @@ class ExchangeList {
 /** The environment of the command, with the variables of the trial. */
 function environmentIn(
   { environment, name, variables, served }: Trial,
-  { baseUrl, adminUrl = '', apiKey = '' }: Understudy,
+  { baseUrl, adminUrl = '', apiKey = '' }: RunningServer,
 ): NodeJS.ProcessEnv {
   const addresses = { baseUrl, apiKey, adminUrl, port: new URL(baseUrl).port }
   const kept = { UNDERSTUDY_KEPT: served && 'true' }
