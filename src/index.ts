@@ -47,6 +47,6 @@ export type { AllRequestsFilter, RequestEvents, RequestFilter } from './library/
 export { ViolationError, type ViolationReport, type ViolationWatch, type WatchOptions } from './library/violations.ts'
 export { OptionError } from './server/option-error.ts'
 export type { ServerOptions, TestOptions } from './server/options.ts'
-export { startUnderstudy, type Understudy, type UnderstudyWithKey } from './server/server.ts'
 export { startTestUnderstudy } from './server/test-service.ts'
+export { startUnderstudy, type Understudy, type UnderstudyWithKey } from './server/understudy.ts'
 export { StoreError } from './store/store-error.ts'

@@ -1,7 +1,7 @@
 import type { Tool } from '../mcp/tools.ts'
 import type { Options } from '../server/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../server/option-table.ts'
-import { startUnderstudy, type Understudy } from '../server/server.ts'
+import { startUnderstudy, type Understudy } from '../server/understudy.ts'
 import { defineCommand, type Reading, readVersion } from './command.ts'
 import { StartError, UsageError } from './errors.ts'
 import { openReadyFile } from './ready-file.ts'

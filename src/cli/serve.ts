@@ -3,7 +3,7 @@ import { isLoopback } from '../ground/hosts.ts'
 import { quoteWord } from '../ground/shell-word.ts'
 import type { Values } from '../server/option.ts'
 import { COMMAND_LINE_OPTIONS, opensSandboxes } from '../server/option-table.ts'
-import { startUnderstudy, type Understudy } from '../server/server.ts'
+import { type RunningServer, startServer } from '../server/server.ts'
 import { defineCommand } from './command.ts'
 import { openReadyFile } from './ready-file.ts'
 import { describeStart, withServerOptions } from './start.ts'
@@ -13,7 +13,7 @@ export const serve = defineCommand('serve', COMMAND_LINE_OPTIONS, async (reading
   const readyFile = openReadyFile(reading)
   const orphaned = terminal.untilEnded(values.exitWith)
   return withServerOptions(reading, terminal, async (options) => {
-    const service = await startUnderstudy(options)
+    const service = await startServer(options)
     try {
       // Must be set before other programs read that the server is ready: they may stop it at once.
       const stopped = Promise.race([terminal.untilStopped(), ...orphaned])
@@ -31,7 +31,7 @@ export const serve = defineCommand('serve', COMMAND_LINE_OPTIONS, async (reading
 })
 
 function greeting(
-  { baseUrl, adminUrl, apiKey, exposed }: Understudy,
+  { baseUrl, adminUrl, apiKey, exposed }: RunningServer,
   values: Values<typeof COMMAND_LINE_OPTIONS>,
 ): string {
   const { host, adminToken } = values

@@ -3,7 +3,7 @@ import { DEFAULT_SEED } from '../domain/account.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
 import { digestOf, drawKey } from '../ground/secrets.ts'
 import { clearTimeout, setTimeout } from '../ground/timers.ts'
-import { shareAnonymousIds } from '../service/anonymous-ids.ts'
+import { countAnonymousIds } from '../service/request-ids.ts'
 import { openConnection, type StoreConnection } from '../store/redis/connection.ts'
 import { Membership } from '../store/redis/membership.ts'
 import { RedisStore } from '../store/redis/redis-store.ts'
@@ -73,18 +73,13 @@ async function compose(
 ): Promise<OpenedStore> {
   const place = { store: shown }
   const store = new RedisStore({ connection, prefix, settings: contract.settings, check: () => membership.check() })
-  const ids = await shareAnonymousIds(seed, contract.requestIds, {
-    instance,
-    async reserve(kind, count) {
-      return Number(await connection.send(['HINCRBY', `${prefix}:store`, kind, `${count}`])) - count + 1
-    },
-  })
   let exchanges: SharedExchangeLog<ExplanationReport | undefined> | undefined
   return {
     store,
     clock: () => connection.now(),
     readiness: membership,
-    nextId: ids.nextId,
+    // The other servers count for themselves, so the name of this one makes its ids unique.
+    nextId: countAnonymousIds(`${seed} ${instance}`, contract.requestIds),
     async openExchanges(parts) {
       exchanges = new SharedExchangeLog({ connection, prefix, store, log, ...parts })
       await exchanges.start()
@@ -96,7 +91,7 @@ async function compose(
         back: (after) => log.info({ ...place, seconds: Math.round(after / 100) / 10 }, 'The store is back.'),
         async emptied() {
           log.warn(place, EMPTIED)
-          await Promise.all([ids.renew(), exchanges?.restart()])
+          await exchanges?.restart()
           await provide()
         },
       })

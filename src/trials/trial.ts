@@ -11,7 +11,7 @@ import type { Entry } from '../journal/entry.ts'
 import { redactorForAll } from '../journal/redaction/redaction.ts'
 import { reportVerdict } from '../journal/verdict-report.ts'
 import type { ServerOptions } from '../server/options.ts'
-import { startServer, type Understudy } from '../server/server.ts'
+import { type RunningServer, startServer } from '../server/server.ts'
 import type { StandIn } from '../server/stand-in.ts'
 import { type CommandEnd, type CommandRun, runCommand } from './command.ts'
 
@@ -39,7 +39,7 @@ export interface Trial extends Omit<CommandRun, 'patience'> {
    */
   refusalDelay?: number | undefined
   /** Called when the server answers, before the command starts. */
-  serving?(service: Understudy): void
+  serving?(service: RunningServer): void
   /** Called before each request until it resolves to `true`: what comes before the first request of the command. */
   before?: ((parts: StandIn) => Promise<boolean>) | undefined
   /**
@@ -155,7 +155,7 @@ export function isTemplate(text: string): boolean {
  */
 function environmentIn(
   { environment, name, variables, served }: Trial,
-  { baseUrl, adminUrl = '', apiKey = '' }: Understudy,
+  { baseUrl, adminUrl = '', apiKey = '' }: RunningServer,
 ): NodeJS.ProcessEnv {
   const values: Readonly<Record<string, string>> = { baseUrl, apiKey, adminUrl, port: new URL(baseUrl).port }
   const fill = (template: string) =>

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import { readLimits } from '../../src/contract/control-api.ts'
-import { startServer } from '../../src/server/server.ts'
+import { openUnderstudy } from '../../src/server/understudy.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
 import { controlApi } from '../support/control-plane.ts'
 import { openAttached, untilTheEnd, WAYS } from './stand-in.ts'
@@ -10,7 +10,7 @@ const { pageLimit } = readLimits(controlApi)
 
 it('A list of accounts is whole, also when those on the edge of a page are deleted meanwhile', async () => {
   const store = openMemoryStore()
-  const understudy = untilTheEnd(await startServer({ fixture: 'empty' }, OPERATIONS, { store }))
+  const understudy = untilTheEnd(await openUnderstudy({ fixture: 'empty' }, OPERATIONS, { store }))
   for (let number = 0; number < pageLimit + 5; number++) await understudy.createAccount()
   const { list } = store
   let lists = 0

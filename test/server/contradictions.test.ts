@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { Fixture } from '../../src/domain/fixture.ts'
 import type { Json } from '../../src/ground/json.ts'
 import type { ServerOptions } from '../../src/server/options.ts'
-import { startUnderstudy } from '../../src/server/server.ts'
+import { startUnderstudy } from '../../src/server/understudy.ts'
 import { writeOverlay } from '../support/overlay-file.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 

@@ -5,7 +5,7 @@ import { loadControlApi } from '../../src/contract/control-api.ts'
 import type { FaultReport } from '../../src/contract/control-plane.ts'
 import type { FaultRule } from '../../src/domain/faults.ts'
 import type { RequestReport } from '../../src/journal/description.ts'
-import { startServer } from '../../src/server/server.ts'
+import { openUnderstudy } from '../../src/server/understudy.ts'
 import type { Store } from '../../src/store/store.ts'
 import { headerViolations } from './header-check.ts'
 import { type Received, type SentHeaders, sendRequest } from './request.ts'
@@ -135,7 +135,7 @@ export async function openControlPlane(options: ServiceOptions = {}) {
   const { given, store } = withStore(options, () => time)
   const defaults = { fixture: 'empty', clock: () => time }
   // A busy machine is no store that is away.
-  const understudy = await startServer({ ...defaults, ...given }, OPERATIONS, { patience: () => 25, store })
+  const understudy = await openUnderstudy({ ...defaults, ...given }, OPERATIONS, { patience: () => 25, store })
   const { baseUrl, contract, adminUrl = '' } = understudy
   const stop = () => understudy.stop()
   const authorization = options.adminToken === undefined ? {} : { authorization: `Bearer ${options.adminToken}` }

@@ -8,8 +8,8 @@ import type { ServerOptions } from '../../src/server/options.ts'
 // Loaded at once: what the server loads by itself after a refusal must not be under way when a file of tests ends.
 import '../../src/explain/explanation.ts'
 import type { Clock } from '../../src/ground/clock.ts'
-import { startServer } from '../../src/server/server.ts'
 import type { InternalOptions, StandIn } from '../../src/server/stand-in.ts'
+import { openUnderstudy } from '../../src/server/understudy.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
 import type { Store } from '../../src/store/store.ts'
 import { callDirectly, canCallDirectly } from './direct-call.ts'
@@ -75,7 +75,7 @@ export async function openService(
     standIn = opened
     internal.open?.(opened)
   }
-  const service = await startServer({ ...defaults, ...given }, behaviours, { store, ...internal, open })
+  const service = await openUnderstudy({ ...defaults, ...given }, behaviours, { store, ...internal, open })
   const { contract, baseUrl, stop } = service
 
   async function send(method: string, path: string, body?: unknown, headers: SentHeaders = {}): Promise<TestResponse> {

@@ -1,6 +1,6 @@
-import { Map as ImmutableMap } from 'immutable'
 import type { AccountOrigin, DomainGroup, MonitoredDomain } from '../../domain/account.ts'
 import type { Fault, FaultTally } from '../../domain/faults.ts'
+import { ImmutableMap } from '../../domain/immutable.ts'
 import type { ApiKey } from '../../domain/keys.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { PROFILE_NAMES } from '../../domain/profile.ts'

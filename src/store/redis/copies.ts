@@ -1,7 +1,7 @@
-import { Map as ImmutableMap } from 'immutable'
 import type { AccountState } from '../../domain/account.ts'
 import type { Counters } from '../../domain/counting.ts'
 import type { FaultTally } from '../../domain/faults.ts'
+import { ImmutableMap } from '../../domain/immutable.ts'
 import type { Hits } from '../../domain/quotas.ts'
 import type { Settings } from '../../domain/settings.ts'
 import { type AccountRecord, decodeAccount, encodeAccount } from '../record.ts'
