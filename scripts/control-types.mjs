@@ -4,12 +4,15 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { load } from 'js-yaml'
-import { expandShortForm } from '../dist/contract/short-form.js'
+import { build } from 'rolldown'
 
 process.chdir(fileURLToPath(new URL('../', import.meta.url)))
 const SOURCE = 'src/admin/openapi.yaml'
 const TARGET = 'src/contract/control-document.ts'
 
+// The program need not be built for this.
+const { output } = await build({ input: 'src/contract/short-form.ts', write: false })
+const { expandShortForm } = await import(`data:text/javascript,${encodeURIComponent(output[0].code)}`)
 const document = expandShortForm(load(readFileSync(SOURCE, 'utf8')))
 const text =
   format(`// Written by scripts/control-types.mjs from ${SOURCE}, which explains each field; run it after a change there.

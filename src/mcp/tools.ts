@@ -19,7 +19,7 @@ export interface Tool {
 
 /** The operations that answer with JSON and are no tools: for programs that poll, and for the page of a person. */
 const LEFT_OUT: ReadonlySet<string> = new Set([
-  ...['getHealth', 'getReadiness', 'getDocument', 'listScenes', 'getOverview', 'getGroupOverview'],
+  ...['getHealth', 'getReadiness', 'getDocument', 'listScenes', 'getOverview'],
   // list_coverage_gaps has the part that matters.
   ...['getCoverage', 'getOverallCoverage'],
 ])

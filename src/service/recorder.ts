@@ -118,7 +118,7 @@ export function createRecorder({ contract, exchanges, clock, log, urls }: Record
       method: hidden.redact(request.method ?? ''),
       target: shown,
       path: path === target ? shown : hidden.redact(path),
-      headers: hidden.headers,
+      headers: hidden.headers(request.rawHeaders),
       body: content === undefined ? unreadBody(request) : hidden.body(content),
       operation: operation?.id,
       allowance,

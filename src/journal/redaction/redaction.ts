@@ -54,14 +54,17 @@ export function credentialsInQuery(target: string): readonly string[] {
  * The secrets in a field with credentials: the whole value or the part after its scheme, and each word that is too long
  * to be an ordinary one.
  */
-export function secretsIn(value: string): string[] {
-  const [, scheme = '', rest = ''] = WITH_SCHEME.exec(value) ?? []
-  const secret = scheme === '' || scheme.includes('=') ? value : rest
-  const words = secret.split(/[\s,;="]+/).filter(({ length }) => length > SHORT)
-  const decoded = /^basic$/i.test(scheme) ? Buffer.from(rest, 'base64').toString() : ''
-  const password = decoded.slice(decoded.indexOf(':') + 1)
-  return [...new Set([secret, ...words, ...(password === '' ? [] : [password])])]
-}
+export const secretsIn = memoize(
+  (value): readonly string[] => {
+    const [, scheme = '', rest = ''] = WITH_SCHEME.exec(value) ?? []
+    const secret = scheme === '' || scheme.includes('=') ? value : rest
+    const words = secret.split(/[\s,;="]+/).filter(({ length }) => length > SHORT)
+    const decoded = /^basic$/i.test(scheme) ? Buffer.from(rest, 'base64').toString() : ''
+    const password = decoded.slice(decoded.indexOf(':') + 1)
+    return [...new Set([secret, ...words, ...(password === '' ? [] : [password])])]
+  },
+  { limit: 256, longest: 4_096 },
+)
 
 /** Creates a function that hides secrets, in a text that belongs to no request. */
 export function redactorForAll(secrets: Secrets): Redact {

@@ -2,7 +2,7 @@ import { presentedSecretIn } from '../../behaviour/gate.ts'
 import type { Problem } from '../../domain/errors.ts'
 import type { Content } from '../../ground/content.ts'
 import { writeJson } from '../../ground/json.ts'
-import { memoize, memoizeWeakly } from '../../ground/memo.ts'
+import { memoizeWeakly } from '../../ground/memo.ts'
 import { hashKey } from '../../ground/secrets.ts'
 import { outline } from '../../ground/show.ts'
 import { fieldOf, type RecordedBody } from '../entry.ts'
@@ -27,7 +27,7 @@ const OWN_FIELDS: ReadonlySet<string | number> = new Set([
   ...['Content-Length', 'Content-Type', 'Date', 'X-Request-Id'],
   ...['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'],
 ])
-/** How many redactions are kept. */
+/** How many redactions are kept: one for each key that clients use at the time. */
 const KEPT = 256
 
 /** How many keys of accounts are known at most, the newest. A server may give any number of keys. */
@@ -48,11 +48,11 @@ export class RequestRedaction {
   readonly redact: Redact
   /** The hash of the key that the request presents. */
   readonly presented: string | undefined
-  /** The header fields of the request as they are shown. */
-  readonly headers: readonly string[]
   readonly #limit: number
   readonly #longest: number
   readonly #recordLong: (body: Content) => RecordedBody
+  /** By their number: the last header fields, and how they are shown. Most come again at the same place. */
+  readonly #seen = new Map<number, { fields: readonly string[]; shown: readonly string[] }>()
 
   /** `credentials` are those that are not known to the server. */
   constructor({ headers, key }: Sender, known: Secrets, credentials: Secrets, limit: number) {
@@ -65,7 +65,6 @@ export class RequestRedaction {
     this.#limit = limit
     this.#longest = ESCAPED * Math.max(known.longest, credentials.longest, LONGEST_SHAPE)
     this.redact = (text, end) => hideSecrets(text, [known, credentials], labelOf, end)
-    this.headers = this.#hideFields(headers)
     this.#recordLong = memoizeWeakly((body) => this.#record(body))
   }
 
@@ -108,17 +107,28 @@ export class RequestRedaction {
     return isOfLong || writeJson(value) === undefined ? outline(value) : this.within(value)
   }
 
+  /** The header fields of a request. */
+  headers(fields: readonly string[]): readonly string[] {
+    const last = this.#seen.get(fields.length)
+    const shown = fields.map((each, index) => {
+      const before = index % 2 === 0 ? index : index - 1
+      const isKnown = last?.fields[index] === each && last.fields[before] === fields[before]
+      return (isKnown ? last.shown[index] : undefined) ?? this.#hideField(fields, index)
+    })
+    this.#seen.set(fields.length, { fields, shown })
+    return shown
+  }
+
   /** The header fields of a response of the service. Those of a response that is foreign to it may all repeat anything. */
   responseHeaders(fields: readonly (string | number)[], isForeign = false): readonly (string | number)[] {
     const isOwn = fields.every((name, index) => index % 2 === 1 || OWN_FIELDS.has(name))
-    return isOwn && !isForeign ? fields : this.#hideFields(fields)
+    if (isOwn && !isForeign) return fields
+    return fields.map((each, index) => (typeof each === 'string' ? this.#hideField(fields, index) : each))
   }
 
-  #hideFields<Value extends string | number>(fields: readonly Value[]): (Value | string)[] {
-    return fields.map((each, index) => {
-      if (typeof each !== 'string') return each
-      return index % 2 === 0 ? this.redact(each) : redactHeader(String(fields[index - 1]), each, this.redact)
-    })
+  #hideField(fields: readonly (string | number)[], index: number): string {
+    const text = String(fields[index])
+    return index % 2 === 0 ? this.redact(text) : redactHeader(String(fields[index - 1]), text, this.redact)
   }
 }
 
@@ -127,14 +137,13 @@ const ESCAPED = 6
 /** So many characters of a text that looks like a key tell that it is one. */
 const LONGEST_SHAPE = 16
 
-/** Gives the same redaction to requests with the same header fields and credentials. Most requests of a client have. */
+/** Gives the same redaction to requests with the same secrets. */
 export class RequestRedactions {
   readonly #known: Secrets
   /** Those of the known secrets that are keys of accounts, the oldest first. */
   readonly #learned = new Set<string>()
   readonly #limit: number
   readonly #kept = new Map<string, RequestRedaction>()
-  readonly #secretsOf = memoize((credentials) => new Secrets(credentials.split('\n')), { limit: KEPT })
 
   /** `limit` is the number of bytes that are kept of each body. */
   constructor(known: Secrets, limit: number) {
@@ -157,12 +166,13 @@ export class RequestRedactions {
   }
 
   of(sender: Sender): RequestRedaction {
-    const inQuery = credentialsInQuery(sender.target)
-    const name = `${sender.key}\n${sender.headers.join('\n')}\n${inQuery.join('\n')}`
+    const { headers, target, key } = sender
+    const presented = [...credentialsIn(headers), ...credentialsInQuery(target)]
+    const name = [key, fieldOf(headers, 'authorization'), ...presented].join('\n')
     let redaction = this.#kept.get(name)
     if (redaction === undefined) {
-      const presented = [...credentialsIn(sender.headers), ...inQuery].filter((secret) => !this.#known.has(secret))
-      redaction = new RequestRedaction(sender, this.#known, this.#secretsOf(presented.join('\n')), this.#limit)
+      const credentials = new Secrets(presented.filter((secret) => !this.#known.has(secret)))
+      redaction = new RequestRedaction(sender, this.#known, credentials, this.#limit)
       if (this.#kept.size >= KEPT) this.#kept.clear()
       this.#kept.set(name, redaction)
     }

@@ -111,7 +111,7 @@ describe('What a request presents as a credential is hidden everywhere in it', (
     const of = (secret: string, target = '/') => {
       const headers = ['Host', 'x', 'Authorization', `Bearer ${secret}`]
       const hidden = redactions.of({ headers, target })
-      expect(hidden.headers).toEqual(['Host', 'x', 'Authorization', 'Bearer [redacted]'])
+      expect(hidden.headers(headers)).toEqual(['Host', 'x', 'Authorization', 'Bearer [redacted]'])
       return hidden
     }
     expect(of('northern-lamps').redact('northern-lamps')).toBe('[redacted]')
@@ -146,20 +146,14 @@ describe('What a request presents as a credential is hidden everywhere in it', (
   })
 })
 
-it('Header fields are shown by their names, those of a response too', () => {
-  const key = ['Authorization', `Bearer ${SECRET}`]
-  const shown = ['Authorization', 'Bearer [redacted]']
-  const fields = ['A', '1', 'B', SECRET, 'X-Token', '2']
-  expect(redactionOf([...key, ...fields]).headers).toEqual([
-    ...shown,
-    'A',
-    '1',
-    'B',
-    '[redacted]',
-    'X-Token',
-    '[redacted]',
-  ])
-  expect(redactionOf(key).responseHeaders(['A', 1, 'B', SECRET])).toEqual(['A', 1, 'B', '[redacted]'])
+it('Header fields that differ in one from those of the last message are shown as they are', () => {
+  const hidden = redactionOf(['Authorization', `Bearer ${SECRET}`])
+  const headers = (...fields: string[]) => hidden.headers(fields)
+  expect(headers('A', '1', 'B', SECRET)).toEqual(['A', '1', 'B', '[redacted]'])
+  expect(headers('A', SECRET, 'B', SECRET)).toEqual(['A', '[redacted]', 'B', '[redacted]'])
+  expect(headers('A', '2')).toEqual(['A', '2'])
+  expect(headers('X-Token', '2')).toEqual(['X-Token', '[redacted]'])
+  expect(hidden.responseHeaders(['A', 1, 'B', SECRET])).toEqual(['A', 1, 'B', '[redacted]'])
 })
 
 it('A field that a fault gives to a response shows no secret, whatever its name', () => {
