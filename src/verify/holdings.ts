@@ -48,7 +48,7 @@ export class Holdings {
     for (const { id } of before.groups) this.#foreignGroups.add(id)
   }
 
-  intend({ domains }: Intent): void {
+  intend({ domains = [] }: Partial<Intent>): void {
     this.hasIntents = true
     for (const name of domains) this.#asked.add(name)
   }

@@ -102,6 +102,14 @@ describe('a write of verify', () => {
     expect(holdings.unknown).toBe(1)
   })
 
+  it('makes what it names unusable for questions if its answer is lost', async () => {
+    const own = { domains: ['verify-x1-1.example', 'verify-x1-2.example'] }
+    const { conversation, holdings } = converse([answer(own), CUT])
+    await conversation.ask({ method: 'POST', path: '/domains', body: own })
+    await conversation.ask({ method: 'DELETE', path: '/domains', body: { domains: ['verify-x1-1.example'] } })
+    expect(holdings.free(9)).toEqual(['verify-x1-2.example'])
+  })
+
   it('has got its answer if it is refused, also with a page', async () => {
     expect(await converse([page(400)]).conversation.ask(ADD)).toMatchObject({
       isLost: false,
