@@ -63,7 +63,7 @@ export function CoverageView() {
                 </>
               )
               return (
-                <div key={part} class="meter wide">
+                <div key={part} class="meter">
                   <Meter {...{ name, label: `Coverage of ${title.toLowerCase()}`, count: seen, of: total }} />
                   <span class="soft number">{`${percent} %`}</span>
                 </div>

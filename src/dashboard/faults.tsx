@@ -157,8 +157,8 @@ function fieldsOf({ kind, operation, error }: Draft, codes: readonly string[]): 
     kindNamed(kind)?.phase === 'either' && {
       ...{ name: 'phase', label: 'When', value: 'before' },
       values: [
-        ['before', 'before anything changes'],
-        ['after', 'after the change was made'],
+        ['before', 'before the change'],
+        ['after', 'after the change'],
       ],
     },
     {
