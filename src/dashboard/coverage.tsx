@@ -63,8 +63,8 @@ export function CoverageView() {
                 </>
               )
               return (
-                <div key={part} class="meter wide">
-                  <Meter {...{ name, label: `Coverage of ${title.toLowerCase()}`, count: seen, of: total, low: 0 }} />
+                <div key={part} class="meter">
+                  <Meter {...{ name, label: `Coverage of ${title.toLowerCase()}`, count: seen, of: total }} />
                   <span class="soft number">{`${percent} %`}</span>
                 </div>
               )

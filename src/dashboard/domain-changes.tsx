@@ -34,7 +34,14 @@ export async function askForNames(change: NamesChange): Promise<boolean> {
   const { title, submit, word, field, names = [], about, limit, send } = change
   const size = Math.min(limit ?? MOST_NAMES, MOST_NAMES)
   const done = await ask(title, {
-    fields: [{ name: field, label: `${word}s, one in each line`, as: 'names', value: names.join('\n') }],
+    fields: [
+      {
+        name: field,
+        label: `${word === 'domain' ? 'Domains' : 'Members'}, one in each line`,
+        as: 'names',
+        value: names.join('\n'),
+      },
+    ],
     ...{ about, submit, danger: submit === 'Remove' },
     async work(body: Readonly<Record<string, string[]>>, form) {
       const all = body[field] ?? []
@@ -121,7 +128,11 @@ export async function changeDomain({ domain, ...now }: Schemas['MonitoredDomain'
     ],
     submit: 'Save',
     async work({ features, ...pin }: BodyOf<'pinDmarc'> & { features?: string }) {
-      await change('pinDmarc', parameters, pin)
+      // To fix the same values again would mean that they are fixed from now on.
+      const before = new Map(Object.entries({ profile: now.profile, ...now.pinned }))
+      const after = Object.entries(pin)
+      if (after.length !== before.size || after.some(([name, value]) => value !== before.get(name)))
+        await change('pinDmarc', parameters, pin)
       await change('setFeatures', parameters, { features: features?.split(/[\s,]+/) ?? [] })
       showNote(`${domain} was changed.`)
     },

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { call, readToken } from './control.ts'
 import { change, createSource, faults } from './data.ts'
 import { FACTS, quoteWord } from './facts.ts'
-import { type Draft, describeRule, type FaultKind, kindNamed, kindOf, readRule } from './fault-rule.ts'
+import { type Draft, describeRule, kindNamed, kindOf, readRule } from './fault-rule.ts'
 import { formatCount, formatJson, formatNumber } from './formatting.ts'
 import { chosenAccount, Link, parameter, ROOT } from './place.tsx'
 import { messageOf } from './refusals.ts'
@@ -95,14 +95,6 @@ function curlOfRule(rule: Schemas['FaultRule']): string {
   return `curl -sS${token} --json ${quoteWord(JSON.stringify(rule))} ${quoteWord(url)}`
 }
 
-const FIELDS: Readonly<Record<FaultKind['field'], string>> = {
-  respond: 'another response',
-  connection: 'the connection fails',
-  corrupt: 'a wrong response',
-  delay_ms: 'a delay',
-  event: 'something happens to the account',
-}
-
 /** The error codes of the operation, or of all operations if none is chosen. */
 function codesOf(operation: string | undefined): string[] {
   const chosen = FACTS.operations.filter(({ id }) => !operation || id === operation)
@@ -151,7 +143,7 @@ function fieldsOf({ kind, operation, error }: Draft, codes: readonly string[]): 
   const choices: (Field | false)[] = [
     {
       ...{ name: 'kind', label: 'What goes wrong', value: kind },
-      values: FACTS.faults.kinds.map(({ name, field }) => [name, `${name} – ${FIELDS[field]}`]),
+      values: FACTS.faults.kinds.map(({ name }) => name),
     },
     {
       ...{ name: 'operation', label: 'Operation', none: 'any operation', value: operation },
@@ -165,8 +157,8 @@ function fieldsOf({ kind, operation, error }: Draft, codes: readonly string[]): 
     kindNamed(kind)?.phase === 'either' && {
       ...{ name: 'phase', label: 'When', value: 'before' },
       values: [
-        ['before', 'before anything changes'],
-        ['after', 'after the change was made'],
+        ['before', 'before the change'],
+        ['after', 'after the change'],
       ],
     },
     {

@@ -1,4 +1,3 @@
-import { effect } from '@preact/signals'
 import { type FunctionComponent, render } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { AccountPicker, AccountView } from './account.tsx'
@@ -57,7 +56,6 @@ function startPage(): void {
     </Places>,
     place,
   )
-  followTitle()
   followRequests().catch(showFailure)
   setInterval(() => refreshSeen(({ isStill }) => !isStill), MILLISECONDS_BETWEEN_POLLS)
   // Data may have become old while the page was hidden.
@@ -67,15 +65,6 @@ function startPage(): void {
 /** Loads something again if somebody sees it and the server answers. */
 function refreshSeen(what?: Parameters<typeof refreshShown>[0]): void {
   if (!document.hidden && connection.peek() !== 'lost') void refreshShown(what)
-}
-
-/** Names the open view in the title of the page, so that the history and the tabs of the browser tell the views apart. */
-function followTitle(): void {
-  const product = document.title
-  effect(() => {
-    const view = openView.value
-    document.title = view === undefined ? product : `${VIEWS[view][0]}, ${chosenAccount.value} – ${product}`
-  })
 }
 
 function Page() {
@@ -178,6 +167,8 @@ function OpenView() {
       </Loaded>
     )
   const [title, Content] = VIEWS[view]
+  // The history and the tabs of the browser tell the views apart by it.
+  document.title = `${title}, ${account} – dmarc-understudy`
   // What somebody has typed or selected does not apply to another account.
   return (
     <section key={`${view} ${account}`} class="view stack" aria-label={title}>

@@ -2,15 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { call } from './control.ts'
 import { createSource } from './data.ts'
 import { addDomains } from './domain-changes.tsx'
-import {
-  formatCount,
-  formatDay,
-  formatInstant,
-  formatMessages,
-  formatNumber,
-  formatShare,
-  NO_REPORTS,
-} from './formatting.ts'
+import { formatDay, formatInstant, formatMessages, formatNumber, formatShare, NO_REPORTS } from './formatting.ts'
 import { Link } from './place.tsx'
 import type { Schemas } from './responses.ts'
 import { HistoryChart } from './ui/chart.tsx'
@@ -163,29 +155,21 @@ function PolicyMix({ data: { policies, domains } }: { data: Overview }) {
 }
 
 /** The refreshes as a chart. */
-function History({ data: { days, days_omitted, domains, messages } }: { data: Overview }) {
+function History({ data: { days, messages } }: { data: Overview }) {
+  if (!days.some((day) => day.messages !== null && day.messages > 0))
+    return (
+      <p class="empty">
+        {messages === null ? 'There are no reports yet.' : 'Receivers reported no mail yet.'} A domain has figures from
+        the first refresh after its addition, if it has a DMARC record.
+      </p>
+    )
   return (
-    <>
-      {days.some((day) => day.messages !== null && day.messages > 0) ? (
-        <HistoryChart
-          label="DMARC of all domains"
-          dates={days.map(({ date }) => date)}
-          messages={days.map((day) => day.messages)}
-          shares={[{ name: 'Passes DMARC', values: days.map(({ share }) => share) }]}
-        />
-      ) : (
-        <p class="empty">
-          {messages === null ? 'There are no reports yet.' : 'Receivers reported no mail yet.'} A domain has figures
-          from the first refresh after its addition, if it has a DMARC record.
-        </p>
-      )}
-      {days_omitted > 0 && (
-        <p class="soft">
-          {`${formatCount(days_omitted, 'earlier day')} ${days_omitted === 1 ? 'is' : 'are'} left out, because `}
-          {domains > 2_000 ? 'the account has many domains.' : 'the calendar of the service begins in 1970.'}
-        </p>
-      )}
-    </>
+    <HistoryChart
+      label="DMARC of all domains"
+      dates={days.map(({ date }) => date)}
+      messages={days.map((day) => day.messages)}
+      shares={[{ name: 'Passes DMARC', values: days.map(({ share }) => share) }]}
+    />
   )
 }
 

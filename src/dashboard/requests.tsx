@@ -118,7 +118,7 @@ function Toolbar({ count }: { count: string }) {
             work={() => want({ [name]: value === 'true' ? '' : 'true' })}
           />
         ))}
-        <p class="soft grow end" role="status">
+        <p class="soft grow number" role="status">
           {count}
         </p>
         {whose.value === '' && <Button words="Clear the journal…" kind="danger" work={clearJournal} />}

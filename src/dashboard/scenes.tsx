@@ -68,14 +68,10 @@ function Overview({ story }: { story: Schemas['Story'] }) {
 
 function NoScenes() {
   return (
-    <div class="empty">
-      <p>The fixture of this account has no scenes.</p>
-      <p>
-        The fixtures <code>demo</code> and <code>agency</code> have some. A fixture of your own tells a story with the
-        field <code>scenes</code>: each scene has a <code>title</code>, a <code>text</code>, what to{' '}
-        <code>look_at</code>, and the <code>calls</code> that change something. docs/demo.md has an example.
-      </p>
-    </div>
+    <p class="empty">
+      The fixture of this account has no scenes. The fixtures demo and agency have some, and docs/demo.md says how a
+      fixture of your own tells a story.
+    </p>
   )
 }
 
@@ -149,7 +145,8 @@ function Bar({ account, scenes, step, outcomes }: NonNullable<typeof telling.val
 function onKeyDown(event: KeyboardEvent): void {
   const { key, target, altKey, ctrlKey, metaKey, shiftKey, isComposing } = event
   const isOther = altKey || ctrlKey || metaKey || shiftKey || isComposing
-  const deed = KEYS[key.length === 1 ? key.toLowerCase() : key]
+  const isEnd = presenting.peek() && key === 'Escape'
+  const deed = isEnd ? togglePresentation : KEYS[key.length === 1 ? key.toLowerCase() : key]
   if (deed === undefined || isOther || document.querySelector('dialog:modal') !== null) return
   if (target instanceof Element && target.closest('input, select, textarea, summary') !== null) return
   event.preventDefault()

@@ -14,7 +14,7 @@ const list = (page: Page, label: string) => form(page).getByRole('combobox', { n
 const rules = (page: Page) => viewOf(page).getByRole('region', { name: 'Fault rules' })
 const none = (page: Page) => page.getByText('No rules: every response is genuine.').waitFor()
 
-it('makes the service fail shows live what a rule does, and leads to the requests that it met', async () => {
+it('makes the service fail, shows live what a rule does, and leads to the requests that it met', async () => {
   const { page, send } = await visit('faults')
   await none(page)
   await list(page, 'What goes wrong').selectOption('error')

@@ -130,7 +130,7 @@ describe('a story', () => {
       await told(page, title)
     }
     expect(placeOf(page)).toMatch(/\/domains\/shop\.example$/)
-    await press(story(page), 'Stop presenting')
+    await page.keyboard.press('Escape')
     await header.waitFor()
     await expect.poll(size).toBe(usual)
     await press(story(page), 'End the story')

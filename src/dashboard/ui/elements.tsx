@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import type { ButtonHTMLAttributes, ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { formatNumber } from '../formatting.ts'
 import { messageOf, Refused } from '../refusals.ts'
 
 export type Tone = 'good' | 'warn' | 'bad' | 'odd' | ''
@@ -29,25 +30,20 @@ export function Prose({ text }: { text: string }) {
   )
 }
 
-/** A name, a horizontal bar, and its numbers, which screen readers read. The bar warns of a share below `low`. */
-export function Meter({
-  name,
-  label,
-  count,
-  of: all,
-  low = 0.2,
-}: {
+interface MeterProps {
   name: ComponentChildren
   label: string
   count: number
   of: number
-  low?: number
-}) {
-  const text = `${count.toLocaleString('en')} / ${all.toLocaleString('en')}`
+}
+
+/** A name, a horizontal bar, and its numbers. */
+export function Meter({ name, label, count, of: all }: MeterProps) {
+  const text = `${formatNumber(count)} / ${formatNumber(all)}`
   return (
     <>
       <span>{name}</span>
-      <meter min={0} max={1} low={low} value={count / Math.max(all, 1)} aria-label={label} aria-valuetext={text} />
+      <progress max={Math.max(all, 1)} value={count} aria-label={label} aria-valuetext={text} />
       <span class="number">{text}</span>
     </>
   )

@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Copyable, ErrorText, useWork } from './elements.tsx'
 
 /** A value to choose, and its words if they differ. */
-export type Choice = string | readonly [value: string, words: string]
+type Choice = string | readonly [value: string, words: string]
 
 /** A field of a form. Its name is that of the control plane, which says what is wrong with its value. */
 export interface Field {
