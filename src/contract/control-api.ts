@@ -1,7 +1,6 @@
 import type { Refusal } from '../domain/errors.ts'
 import { isInstant, parseDuration } from '../domain/iso-8601.ts'
-import { kebab } from '../domain/settings.ts'
-import { valueAt } from '../ground/json.ts'
+import { camel } from '../domain/settings.ts'
 import { isSource } from '../ground/package-files.ts'
 import type { Api } from './api.ts'
 import { compileApi } from './api-compiler.ts'
@@ -53,28 +52,25 @@ export function loadControlApi(): Promise<Api> {
 }
 
 /** The numeric settings of the document, which says what each one means. */
-const LIMITS = [
-  'bodyLimit',
-  'nestingLimit',
-  'faultsPerAccount',
-  'snapshotsPerAccount',
-  'keysPerAccount',
-  'recordsLimit',
-  'overviewRecords',
-  'answerLimit',
-  'pageDefault',
-  'pageLimit',
-  'eventStreams',
-] as const
-
-export type ControlLimits = Readonly<Record<(typeof LIMITS)[number], number>>
+export type ControlLimits = Readonly<
+  Record<
+    | 'bodyLimit'
+    | 'nestingLimit'
+    | 'faultsPerAccount'
+    | 'snapshotsPerAccount'
+    | 'keysPerAccount'
+    | 'recordsLimit'
+    | 'overviewRecords'
+    | 'answerLimit'
+    | 'pageDefault'
+    | 'pageLimit'
+    | 'eventStreams',
+    number
+  >
+>
 
 /** The limits in the settings of the document. */
 export function readLimits({ document }: Api): ControlLimits {
-  const read = (name: string) => {
-    const value = valueAt(document.source, `/x-settings/${kebab(name)}/value`)
-    if (typeof value !== 'number') throw new Error(`The control plane's document needs the setting ${kebab(name)}.`)
-    return value
-  }
-  return Object.fromEntries(LIMITS.map((name) => [name, read(name)])) as ControlLimits
+  const settings = Object.entries(document.source['x-settings'] as Record<string, { value: number }>)
+  return Object.fromEntries(settings.map(([name, { value }]) => [camel(name), value])) as ControlLimits
 }

@@ -62,7 +62,8 @@ export async function asOverlay(document: unknown, name: string): Promise<Overla
 export async function applyOverlay(document: Json, { name, actions }: Overlay): Promise<Json> {
   const { query } = await import('json-p3')
   const root = { $: copyOf(document) as Json }
-  for (const [index, { target, update, remove }] of actions.entries()) {
+  for (const [index, { target: written, update, remove }] of actions.entries()) {
+    const target = written.replace(FORMER_CATALOGUE, "$['x-errors']")
     const shown = target.replaceAll(/\s+/g, ' ')
     const fail = (reason: string, field = '/target') => new ContractError(name, `/actions/${index}${field}`, reason)
     let places: { holder: Json; last: string }[]
@@ -97,6 +98,9 @@ export async function applyOverlay(document: Json, { name, actions }: Overlay): 
   }
   return root.$
 }
+
+/** The error catalogue was part of the components, and overlays of that time still hold. */
+const FORMER_CATALOGUE = /^\$(?:\.components|\[['"]components['"]\])(?:\.x-errors|\[['"]x-errors['"]\])/
 
 /** Overlay 1.0 §4.4.3: objects are merged, arrays are concatenated, anything else is replaced. */
 function mergeInto(target: Json, update: Json): void {

@@ -38,8 +38,9 @@ export function createPlacedCheck(
     }
     if (!long) findAll ??= compile('all')
     return likeliestErrors(long ? first : (findAll?.(value) ?? first)).map((error) => {
-      const place = places.get(error.schemaPath) ?? placeOf(document, pointer, error)
-      places.set(error.schemaPath, place)
+      const { schemaPath } = error
+      const place = places.get(schemaPath) ?? walkTo(document, pointer, ...stepsOf(decodeURI(schemaPath.slice(1))))
+      places.set(schemaPath, place)
       return { ...violationOf(error), place }
     })
   }
@@ -91,59 +92,30 @@ function isWithin(error: ErrorObject, choice: ErrorObject): boolean {
   )
 }
 
-/** The place in the document of the keyword that an error is about, or the nearest object that contains it. */
-function placeOf(document: Json, pointer: string, { schemaPath }: ErrorObject): string {
-  const walk = new Walk(document)
-  for (const step of stepsOf(pointer)) walk.enter(step)
-  const steps = stepsOf(decodeURI(schemaPath.slice(1)))
+/** The place in the document as written that a pointer and further steps lead to, as far as it has them. */
+export function walkTo(document: Json, pointer: string, ...further: string[]): string {
+  const steps = [...stepsOf(pointer), ...further]
+  let value: unknown = document
+  let place = ''
   for (let index = 0; index < steps.length; index++) {
     const step = steps[index] ?? ''
-    if (walk.enter(step)) continue
-    // This is a choice between versions, which the document does not have. Continue within the version of our choice.
-    if (step !== 'anyOf') break
-    index++
-  }
-  return walk.place
-}
-
-/** A path through a document that follows its references. */
-class Walk {
-  /** JSON pointer to the present place, in the document as written. */
-  place = ''
-  value: unknown
-  readonly #document: Json
-
-  constructor(document: Json) {
-    this.#document = document
-    this.value = document
-  }
-
-  /** Takes one step, if the document has it. */
-  enter(step: string): boolean {
-    this.#follow(step)
-    const constraints = isObject(this.value) && !Object.hasOwn(this.value, step) && this.value['x-constraints']
-    if (isObject(constraints) && Object.hasOwn(constraints, step)) {
-      this.value = constraints
-      this.place = pointTo(this.place, 'x-constraints')
+    while (isObject(value) && typeof value['$ref'] === 'string' && !Object.hasOwn(value, step)) {
+      place = value['$ref'].slice(1)
+      value = valueAt(document, place)
     }
-    if (typeof this.value !== 'object' || this.value === null || !Object.hasOwn(this.value, step)) return false
-    this.value = (this.value as Json)[step]
-    this.place = pointTo(this.place, step)
-    return true
-  }
-
-  #follow(step: string): void {
-    while (isObject(this.value) && typeof this.value['$ref'] === 'string' && !Object.hasOwn(this.value, step)) {
-      const reference = this.value['$ref']
-      this.place = reference.slice(1)
-      this.value = valueAt(this.#document, this.place)
+    if (valueAt(value, pointTo('', step)) === undefined) {
+      const ofConstraint = valueAt(value, pointTo('/x-constraints', step))
+      if (ofConstraint === undefined) {
+        // A choice between versions is not in the document. Continue within the version of our choice.
+        if (step !== 'anyOf') break
+        index++
+        continue
+      }
+      place = pointTo(place, 'x-constraints')
+      value = (value as Json)['x-constraints']
     }
+    value = (value as Json)[step]
+    place = pointTo(place, step)
   }
-}
-
-/** The place in the document as written that a pointer and further steps lead to, as far as it has them. */
-export function walkTo(document: Json, pointer: string, ...steps: string[]): string {
-  const walk = new Walk(document)
-  for (const step of [...stepsOf(pointer), ...steps]) if (!walk.enter(step)) break
-  return walk.place
+  return place
 }

@@ -302,4 +302,13 @@ describe('overlays of openapi.yaml', () => {
       'openapi.yaml#/paths/~1dmarc/x-quota/limit: The value is "ten" but must be of type integer.',
     )
   })
+
+  it.each([
+    "$.components['x-errors'].not_found",
+    "$['components']['x-errors']['not_found']",
+    "$['x-errors']['not_found']",
+  ])('find the error catalogue at its former place as well: %s', async (target) => {
+    const { catalogue } = await loadContract({ overlays: [overlay({ target, update: { status: 410 } })] })
+    expect(catalogue.answer({ code: 'not_found' }).status).toBe(410)
+  })
 })
