@@ -14,7 +14,7 @@ import {
 } from './open-choice.ts'
 
 /** Services show most of their choices in each answer: after so many of one kind, only one of so many is read. */
-const READ = { first: 100, then: 8 }
+const READ = { first: 100, oneOf: 8 }
 /** Where openapi.yaml has the statuses of codes. */
 const ERRORS = '/x-errors'
 
@@ -72,7 +72,7 @@ export class ChoiceReader {
     const status = this.#readStatus(seen)
     if (status !== undefined) note(status)
     const number = selection.exchanges++
-    if (number < READ.first || number % READ.then === 0) readAll(selection.inAnswer, seen, note)
+    if (number < READ.first || number % READ.oneOf === 0) readAll(selection.inAnswer, seen, note)
     // The service must have looked at a body or a query, and what was there before must be known.
     const isRead = operation !== undefined && !isOfGate(code) && !exchange.overlaps && asked.body !== 'unknown'
     if (!isRead || (asked.form === undefined && !asked.hasUnknownParameter)) return
