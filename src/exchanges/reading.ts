@@ -108,7 +108,7 @@ const OF_GATEWAYS: ReadonlySet<number> = new Set([502, 503, 504])
  * Who failed, if a response is no answer to the request; `unknown` if it lacks the body that would show it. The code of
  * an error decides it, because each code can have any status, and the specification has none for a failure.
  */
-export function whoFailed(
+function whoFailed(
   outcome: EnvelopeOutcome,
   method: string,
   { status, body }: SeenResponse,

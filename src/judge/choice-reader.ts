@@ -9,23 +9,23 @@ import {
   type ChoiceObservation,
   type ChoiceRow,
   type ChoiceRows,
-  EVIDENCE_KEPT,
   OpenChoice,
   type SeenExchange,
 } from './open-choice.ts'
 
-/** Once answers have shown the same choice often enough, so many are left out before it is read again. */
-const NOW_AND_THEN = 8
+/** Services show most of their choices in each answer: after so many of one kind, only one of so many is read. */
+const READ = { first: 100, oneOf: 8 }
 /** Where openapi.yaml has the statuses of codes. */
 const ERRORS = '/x-errors'
 
 /** A choice, and the way to read it. */
-interface Reader extends ChoiceRow {
-  choice: OpenChoice
-  /** What was shown last, how often in a row, and how often it was left out since then. */
-  shown: ChoiceObservation | undefined
-  times: number
-  left: number
+type Reader = ChoiceRow & { choice: OpenChoice }
+
+/** What exchanges of one kind can show, and how many there were. */
+interface Selection {
+  inAnswer: readonly Reader[]
+  inRequest: readonly Reader[]
+  exchanges: number
 }
 
 type Note = (shown: ChoiceObservation) => void
@@ -39,8 +39,8 @@ export class ChoiceReader {
   readonly #byPlace = new Map<string, OpenChoice>()
   readonly #knows: (code: string) => boolean
   readonly #refreshes: readonly string[]
-  readonly #inAnswers: (operation: string, isSuccess: boolean) => readonly Reader[]
-  readonly #inRequests: (operation: string, isSuccess: boolean) => readonly Reader[]
+  /** By operation, of successes and of refusals. */
+  readonly #selections = [new Map<string, Selection>(), new Map<string, Selection>()] as const
 
   constructor({ contract, assumptions }: Choices) {
     for (const { id, place, alternatives } of assumptions) {
@@ -52,8 +52,6 @@ export class ChoiceReader {
     }
     this.#knows = (code) => contract.catalogue.has(code)
     this.#refreshes = (this.#choices.get('refresh-time')?.holders ?? []).map(({ value }) => String(value))
-    this.#inAnswers = createSelection(this.#choices, IN_RESPONSES, IN_LISTS)
-    this.#inRequests = createSelection(this.#choices, IN_REQUESTS)
   }
 
   /** What was noted of all choices. */
@@ -68,20 +66,33 @@ export class ChoiceReader {
     if (failed !== undefined || outcome.kind === 'unreadable') return
     const code = outcome.kind === 'refusal' ? outcome.code : undefined
     if (code === undefined ? response.status >= 300 : !this.#knows(code)) return
+    const selection = this.#select(lenient.ok ? lenient.operation.id : '', code === undefined)
     const now = sentAt ?? exchange.until
     const seen: SeenExchange = { ...given, code, now, parts: NOTHING_OPEN, refreshes: this.#refreshes }
     const status = this.#readStatus(seen)
     if (status !== undefined) note(status)
-    const name = lenient.ok ? lenient.operation.id : ''
-    for (const reader of this.#inAnswers(name, code === undefined)) readNowAndThen(reader, seen, note)
+    const number = selection.exchanges++
+    if (number < READ.first || number % READ.oneOf === 0) readAll(selection.inAnswer, seen, note)
     // The service must have looked at a body or a query, and what was there before must be known.
     const isRead = operation !== undefined && !isOfGate(code) && !exchange.overlaps && asked.body !== 'unknown'
     if (!isRead || (asked.form === undefined && !asked.hasUnknownParameter)) return
     seen.parts = openPartsOf(asked)
-    for (const { read, choice } of this.#inRequests(name, code === undefined)) {
-      const shown = read(seen, choice)
-      if (shown !== undefined) note(shown)
-    }
+    readAll(selection.inRequest, seen, note)
+  }
+
+  #select(operation: string, isSuccess: boolean): Selection {
+    const selections = this.#selections[isSuccess ? 0 : 1]
+    const known = selections.get(operation)
+    if (known !== undefined) return known
+    const of = (...tables: readonly ChoiceRows[]) =>
+      tables.flatMap(Object.entries).flatMap(([id, row]: [string, ChoiceRow]): Reader[] => {
+        const choice = this.#choices.get(id)
+        const isOther = row.on !== undefined && (row.on === 'success') !== isSuccess
+        return choice === undefined || isOther || row.of?.includes(operation) === false ? [] : [{ ...row, choice }]
+      })
+    const selection = { inAnswer: of(IN_RESPONSES, IN_LISTS), inRequest: of(IN_REQUESTS), exchanges: 0 }
+    selections.set(operation, selection)
+    return selection
   }
 
   /** What the status of a response shows. */
@@ -108,31 +119,9 @@ export class ChoiceReader {
 
 const NOTHING_OPEN: ReadonlySet<string> = new Set()
 
-/** Creates the function that finds the readers of what such an exchange can show. */
-function createSelection(choices: ReadonlyMap<string, OpenChoice>, ...tables: readonly ChoiceRows[]) {
-  const readers = tables.flatMap(Object.entries).flatMap(([id, row]: [string, ChoiceRow]): Reader[] => {
-    const choice = choices.get(id)
-    return choice === undefined ? [] : [{ ...row, choice, shown: undefined, times: 0, left: 0 }]
-  })
-  const selections = [new Map<string, readonly Reader[]>(), new Map<string, readonly Reader[]>()] as const
-  return (operation: string, isSuccess: boolean): readonly Reader[] => {
-    const known = selections[isSuccess ? 0 : 1]
-    const selected =
-      known.get(operation) ??
-      readers.filter(({ of, on }) => {
-        return (on === undefined || (on === 'success') === isSuccess) && of?.includes(operation) !== false
-      })
-    known.set(operation, selected)
-    return selected
+function readAll(readers: readonly Reader[], seen: SeenExchange, note: Note): void {
+  for (const { read, choice } of readers) {
+    const shown = read(seen, choice)
+    if (shown !== undefined) note(shown)
   }
-}
-
-/** Services show most of their choices in each answer. */
-function readNowAndThen(reader: Reader, seen: SeenExchange, note: Note): void {
-  if (reader.times >= EVIDENCE_KEPT && ++reader.left % NOW_AND_THEN !== 0) return
-  const shown = reader.read(seen, reader.choice)
-  if (shown === undefined) return
-  note(shown)
-  reader.times = shown.permits.length === 1 && reader.shown === shown ? reader.times + 1 : 0
-  reader.shown = shown
 }

@@ -17,8 +17,7 @@ export function checkHeaders(reading: ReadExchange, operation: Operation, widest
 }
 
 function hasNone(headers: ReadExchange['response']['headers']): boolean {
-  for (const _ in headers) return false
-  return true
+  return headers['content-type'] === undefined && Object.keys(headers).length === 0
 }
 
 /** Rate-limit headers accompany responses; which refusals have them is not shown. A response with one has all. */

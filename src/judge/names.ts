@@ -75,7 +75,7 @@ export function isUnusualName(name: string): boolean {
 }
 
 /** Whether every service takes the text for the name of a group: visible ASCII, with spaces inside only. */
-export function isPlainName(name: string): boolean {
+function isPlainName(name: string): boolean {
   return name.length <= LONGEST_NAME && /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(name)
 }
 

@@ -88,7 +88,7 @@ export function noteObservation(observation: ChoiceObservation, exchange: string
 }
 
 /** What an exchange shows of one choice; `undefined` for nothing. It must be right whatever the other choices are. */
-export type ReadChoice = (seen: SeenExchange, choice: OpenChoice) => ChoiceObservation | undefined
+type ReadChoice = (seen: SeenExchange, choice: OpenChoice) => ChoiceObservation | undefined
 
 /** How a choice is read, and from what. */
 export interface ChoiceRow {

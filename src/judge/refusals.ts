@@ -3,7 +3,7 @@ import { asciiLowered, comparable, isBadName, mayBeHostname } from './names.ts'
 import type { AskedRequest } from './request.ts'
 
 /** Where the specification demands a refusal, or permits one, and shows no code that fits. */
-export const VAGUE = [
+const VAGUE = [
   'invalid_request_body',
   'invalid_field_type',
   'invalid_domain',

@@ -45,13 +45,13 @@ export class AskedRequest {
   /** Of the body, in bytes. */
   readonly size: number
   #isUnusual: boolean | undefined
-  readonly #names = new Map<string, ReadonlySet<string>>()
+  #names: Map<string, ReadonlySet<string>> | undefined
 
   /** `groupsLike` gives the known ids that some services find equal to an id: databases often compare without case. */
   constructor({ exchange, lenient, query }: ReadExchange, groupsLike: (id: string) => readonly string[] = () => []) {
     const { body, headers } = exchange.request
     this.call = lenient.ok ? lenient.operation.id : ''
-    const parameters = query === undefined ? [] : readParameters(query)
+    const parameters = query === undefined ? NO_PARAMETERS : readParameters(query)
     const hasId = WITH_ID.has(this.call)
     const ids = hasId ? parameters.filter(([name]) => name === 'id').map(([, value]) => value) : []
     const asked = [...new Set(ids)].slice(0, IDS_READ)
@@ -133,6 +133,7 @@ export class AskedRequest {
 
   /** The entries of a list in comparable form. */
   names(field: string): ReadonlySet<string> {
+    this.#names ??= new Map()
     const names = this.#names.get(field) ?? new Set(this.list(field).map(comparable))
     this.#names.set(field, names)
     return names
@@ -146,6 +147,7 @@ export class AskedRequest {
 
 const NO_FIELDS: ReadonlyMap<string, unknown> = new Map()
 const NO_TEXTS: readonly string[] = []
+const NO_PARAMETERS: ReturnType<typeof readParameters> = []
 const BYTE_ORDER_MARK = '\ufeff'
 /** Bodies with deeper nesting, or with numbers like these, may be beyond what a parser reads. */
 const DEEP = 16
