@@ -49,8 +49,16 @@ export function findContradiction(account: AccountRecord, contract: Contract, re
   }
   const index = names.findIndex((name) => canonicalHostname(name) !== name)
   if (index >= 0) return { pointer: `/domains/${index}/name`, reason: `is ${show(names[index])}, no canonical form` }
+  // What a file repeats among the members of a group, `placeGroups` leaves out.
+  const contradiction = contradictionInGroups(groups, contract)
+  if (contradiction !== undefined) return contradiction
   const grouped = placeGroups(decodeAccount({ ...account, groups: [] }, settings), groups, contract)
   return 'pointer' in grouped ? grouped : contradictionInRecords(account, contract, timeOn(clock, real))
+}
+
+function contradictionInGroups(groups: readonly GroupToCreate[], contract: Contract): Contradiction | undefined {
+  const [violation] = groups.length === 0 ? [] : check(contract, 'listDomainGroups', { groups, count: groups.length })
+  return violation && { pointer: violation.pointer.replace('/data', ''), reason: violation.reason }
 }
 
 /** Gives an account without groups these groups; or why it cannot have one of them. */
@@ -82,8 +90,7 @@ export function placeGroups(
   // Names and ids of our own need no check, and its validator takes time to compile.
   const isForeign = ({ id, name }: GroupToCreate) => id !== undefined || [...name].length > nameLimit
   if (!document.isChanged && !groups.some(isForeign)) return state
-  const [violation] = check(contract, 'listDomainGroups', { groups: [...state.groups.values()], count: groups.length })
-  return violation ? { pointer: violation.pointer.replace('/data', ''), reason: violation.reason } : state
+  return contradictionInGroups([...state.groups.values()], contract) ?? state
 }
 
 /**

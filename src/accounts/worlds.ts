@@ -55,16 +55,14 @@ type ChosenAccount = Omit<AccountParameters, 'real' | 'id'> & {
 export const DEFAULT_ACCOUNT = 'default'
 /** A key that opens its own account. The key is also the id of that account. */
 export const SANDBOX = /^sandbox_[!-~]{1,120}$/
-/** In milliseconds: refusals for lack of room that follow each other within this time are logged as one event. */
-const SAME_EVENT = 60_000
 
 /** Creates, resets, copies and deletes accounts. Only the store holds the list and the contents of the accounts. */
 export class Worlds {
   readonly journal: Journal
   readonly #exchanges: ExchangeLog<unknown>
   readonly #deps: WorldsDeps
-  /** When an account was last refused for lack of room. */
-  #lastFull = Number.NEGATIVE_INFINITY
+  /** Whether an account was refused for lack of room. */
+  #wasFull = false
 
   constructor(deps: WorldsDeps) {
     this.#deps = deps
@@ -215,15 +213,14 @@ export class Worlds {
     return { account, apiKey: secret }
   }
 
-  /** The refusal of an account for lack of room. The log has one line for a series of such refusals. */
+  /** The refusal of an account for lack of room. The log has one line for all of them. */
   #refuseFull(): StoreError {
-    const { log, clock, maxAccounts } = this.#deps
-    const now = clock()
+    const { log, maxAccounts } = this.#deps
     const reason =
       `There is no room for another account: there are ${maxAccounts}, and no sandbox can be deleted for it. ` +
       'Delete accounts, or start the server with a larger --max-accounts'
-    if (now - this.#lastFull >= SAME_EVENT) log.warn({ accounts: maxAccounts }, `${reason}.`)
-    this.#lastFull = now
+    if (!this.#wasFull) log.warn({ accounts: maxAccounts }, `${reason}.`)
+    this.#wasFull = true
     return Object.assign(new StoreError('full', reason), { reported: true })
   }
 }

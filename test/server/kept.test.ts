@@ -49,6 +49,7 @@ const renamed = (name: string) => ({ '/groups': [], '/domains/0/name': name })
 describe('a kept account that the contract does not admit is refused at the start', () => {
   it.each<[place: string, reason: string, changes: Record<string, unknown>]>([
     ['/domains/0/name', `is "no host" ${HOSTNAME}`, renamed('no host')],
+    ['/groups/0/domains', 'is ', { '/groups/0/domains': ['a.example', 'a.example'] }],
     ['/groups/0/id', 'is "x" but must have at least 8 characters', { '/groups/0/id': 'x' }],
     [
       '/groups/1/name',

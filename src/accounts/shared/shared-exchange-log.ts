@@ -110,12 +110,24 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     return readCoverage([await this.#readHash('totals')], this.#options.contract)
   }
 
-  verdict(): Promise<Reckoning<Explanation>> {
-    return this.#reckon('verdict')
+  async verdict(): Promise<Reckoning<Explanation>> {
+    await this.caughtUp()
+    const counts = await this.#readHash('verdict')
+    const explain = async (text: string) => {
+      const entry = JSON.parse(text) as Entry
+      // A request whose account is gone is explained like one without an account.
+      const present = entry.account && (await this.#options.store.read(entry.account).catch(() => undefined))
+      return this.#options.explain(entry, present ? present.state : undefined)
+    }
+    return {
+      counts: readCounts(counts),
+      examples: () => Promise.all(readFirsts(counts, 'violations').map(explain)),
+    }
   }
 
+  /** Other servers have been used before this one, so the start of this one means nothing. */
   wholeVerdict(): Promise<Reckoning<Explanation>> {
-    return this.#reckon('whole')
+    return this.verdict()
   }
 
   async clearVerdict(): Promise<void> {
@@ -210,21 +222,6 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
   #forgetAll(): void {
     for (const account of new Set(this.journal.oldestFirst().map(({ account }) => account))) this.journal.clear(account)
     this.#histories.clear()
-  }
-
-  async #reckon(name: 'verdict' | 'whole'): Promise<Reckoning<Explanation>> {
-    await this.caughtUp()
-    const counts = await this.#readHash(name)
-    const explain = async (text: string) => {
-      const entry = JSON.parse(text) as Entry
-      // A request whose account is gone is explained like one without an account.
-      const present = entry.account && (await this.#options.store.read(entry.account).catch(() => undefined))
-      return this.#options.explain(entry, present ? present.state : undefined)
-    }
-    return {
-      counts: readCounts(counts),
-      examples: () => Promise.all(readFirsts(counts, 'violations').map(explain)),
-    }
   }
 
   #noteLoss(count: number, err: unknown): void {

@@ -8,7 +8,7 @@
 //   P:account:I:changes   for each version what leads back to the version before
 //   P:account:I:journal, P:nobody:journal   the latest exchanges, under their ordinals
 //   P:account:I:coverage, P:nobody:coverage, P:totals   counts of responses and shown items
-//   P:verdict, P:whole    counts since the last clearing, and since the start, with the first requests of each kind
+//   P:verdict         counts since the last clearing, with the first requests of each kind
 //   P:news             the latest exchanges and events of all accounts
 //   P:batch:S          the last batch of the server S
 
@@ -186,10 +186,8 @@ for place = 4, #ARGV, 7 do
   tell('account', id, 'found', counters, 'entry', entry)
   firsts = cjson.decode(firsts)
   for name, by in pairs(cjson.decode(verdict)) do
-    for _, hash in ipairs({ P .. ':verdict', P .. ':whole' }) do
-      local count = call('HINCRBY', hash, name, by)
-      if firsts[name] and count <= ${SHOWN} then call('HSET', hash, name .. '#' .. count, firsts[name]) end
-    end
+    local count = call('HINCRBY', P .. ':verdict', name, by)
+    if firsts[name] and count <= ${SHOWN} then call('HSET', P .. ':verdict', name .. '#' .. count, firsts[name]) end
   end
   if exists then
     for name, by in pairs(cjson.decode(coverage)) do
