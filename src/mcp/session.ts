@@ -1,5 +1,5 @@
 import { PassThrough, type Readable, type Writable } from 'node:stream'
-import type { CallToolResult, McpServer, Transport } from '@modelcontextprotocol/server'
+import type { CallToolResult, McpServer } from '@modelcontextprotocol/server'
 import type { Json } from '../ground/json.ts'
 import type { Log } from '../ground/log.ts'
 import { listPackageFiles, readPackageFile } from '../ground/package-files.ts'
@@ -23,6 +23,9 @@ export interface Session {
   close(): Promise<void>
 }
 
+/** In turns of the event loop, how long what has arrived may take to be read, and an answer to be written. */
+const TURNS = 10
+
 /** The page for an assistant. What comes before its first section is also told at the beginning of a session. */
 const GUIDE = 'docs/assistants-guide.md'
 
@@ -36,12 +39,17 @@ export async function openSession({ tools, version, input, output, log }: Sessio
   const instructions = beginning.replace(/^# .+\n/, '').trim()
   // The control plane checks the arguments, and says of a wrong one what would be right.
   const trusting = { getValidator: () => (data: unknown) => ({ valid: true, data, errorMessage: undefined }) as never }
+  const open = new Set<Promise<CallToolResult>>()
   function createServer(): McpServer {
     const server = new McpServer({ name: 'dmarc-understudy', version }, { instructions })
     for (const tool of tools) {
       const { name, call: _, ...rest } = tool
       const described = { ...rest, inputSchema: fromJsonSchema<Json>(rest.inputSchema as never, trusting) }
-      server.registerTool(name, described, (args) => callTool(tool, args, log))
+      server.registerTool(name, described, (args) => {
+        const answer = callTool(tool, args, log)
+        open.add(answer)
+        return answer.finally(() => open.delete(answer))
+      })
     }
     offerResources(server)
     return server
@@ -49,17 +57,22 @@ export async function openSession({ tools, version, input, output, log }: Sessio
   // The transport of the library drops what is open when its input ends, so that of this one never does.
   const lines = new PassThrough()
   input.pipe(lines, { end: false })
-  const transport = new PatientTransport(new StdioServerTransport(lines, output))
+  const transport = new StdioServerTransport(lines, output)
   const handle = serveStdio(createServer, { transport, onerror: ({ message }) => log.warn({}, message) })
   const ended = new Promise<void>((resolve) => {
     input.once('end', async () => {
-      do await nextTurn()
-      while (lines.readableLength > 0)
-      await transport.untilAnswered()
+      // What has arrived is read, and its answers are written, in some turns of the event loop.
+      for (let turn = 0; turn < TURNS; turn++) {
+        await nextTurn()
+        if (open.size > 0) turn = 0
+        await Promise.all(open)
+      }
       resolve()
     })
-    for (const stream of [input, output]) stream.once('error', () => resolve())
-    output.once('close', resolve)
+    for (const stream of [input, output]) {
+      stream.once('error', () => resolve())
+      stream.once('close', () => (stream === input && input.readableEnded) || resolve())
+    }
   })
   async function close(): Promise<void> {
     // A stream that is read would keep the program alive.
@@ -67,48 +80,6 @@ export async function openSession({ tools, version, input, output, log }: Sessio
     await handle.close()
   }
   return { ended, close }
-}
-
-/** A transport that knows which requests are not answered. */
-class PatientTransport implements Transport {
-  readonly #inner: Transport
-  readonly #open = new Set<unknown>()
-  #hasAnswered = () => {}
-  onmessage?: Transport['onmessage']
-  onclose?: Transport['onclose']
-  onerror?: Transport['onerror']
-
-  constructor(inner: Transport) {
-    this.#inner = inner
-  }
-
-  start(): Promise<void> {
-    this.#inner.onmessage = (message, extra) => {
-      if ('method' in message && 'id' in message) this.#open.add(message.id)
-      this.onmessage?.(message, extra)
-    }
-    this.#inner.onclose = () => this.onclose?.()
-    this.#inner.onerror = (error) => this.onerror?.(error)
-    return this.#inner.start()
-  }
-
-  async send(...sent: Parameters<Transport['send']>): Promise<void> {
-    await this.#inner.send(...sent)
-    const [message] = sent
-    if (!('method' in message)) this.#open.delete(message.id)
-    if (this.#open.size === 0) this.#hasAnswered()
-  }
-
-  close(): Promise<void> {
-    return this.#inner.close()
-  }
-
-  async untilAnswered(): Promise<void> {
-    if (this.#open.size === 0) return
-    await new Promise<void>((resolve) => {
-      this.#hasAnswered = resolve
-    })
-  }
 }
 
 /** A refusal is an answer that an assistant reads, and not an error of the protocol. */

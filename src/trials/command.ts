@@ -117,16 +117,16 @@ export async function runCommand(run: CommandRun): Promise<CommandEnd> {
     }),
   )
   const closed = new Promise((resolve) => child.once('close', resolve))
-  await once(child, 'spawn').catch((error) => {
-    throw new CommandError(run, error)
-  })
-  child.on('error', () => {})
   const stopListening = onSignal?.(receive)
   const timer = timeout === undefined ? undefined : setTimeout(late, Math.min(timeout, LONGEST))
   stop?.addEventListener('abort', abort)
-  if (stop?.aborted) abort()
   KILLERS.add(kill)
   try {
+    await once(child, 'spawn').catch((error) => {
+      throw new CommandError(run, error)
+    })
+    child.on('error', () => {})
+    if (stop?.aborted) abort()
     const exit = await exited
     const hasLeftBehind = !isEnding && ownsGroup && !(await endsWithin(GRACE, child))
     if (hasLeftBehind) end('SIGTERM')

@@ -41,6 +41,8 @@ export class TrialRunner {
   readonly #room: Semaphore
   readonly #began = elapsed()
   readonly #failing = new AbortController()
+  /** What ends the trials. A combined signal alone would let go of that of the time. */
+  readonly #endings: readonly AbortSignal[]
   /** Aborted when the time is over, when a trial has thrown, or by the caller. */
   readonly signal: AbortSignal
   #runs = 0
@@ -50,7 +52,8 @@ export class TrialRunner {
     this.#options = options
     this.#room = new Semaphore(jobs)
     const time = milliseconds === undefined ? [] : [AbortSignal.timeout(Math.min(Math.ceil(milliseconds), LONGEST))]
-    this.signal = AbortSignal.any([stop, this.#failing.signal, ...time])
+    this.#endings = [stop, this.#failing.signal, ...time]
+    this.signal = AbortSignal.any([...this.#endings])
     // Each of the trials adds a listener, and there may be many.
     setMaxListeners(0, this.signal)
   }
@@ -98,7 +101,8 @@ export class TrialRunner {
   #takes(isNeeded: boolean): boolean {
     const { runs = Number.POSITIVE_INFINITY, optional = Number.POSITIVE_INFINITY } = this.#options
     const isLate = !isNeeded && elapsed() - this.#began >= optional
-    if (this.signal.aborted || isLate || this.#runs >= runs) return false
+    const isOver = this.#endings.some(({ aborted }) => aborted)
+    if (isOver || isLate || this.#runs >= runs) return false
     this.#runs++
     return true
   }

@@ -176,7 +176,7 @@ const REFUSED: Readonly<Record<string, Row[]>> = {
     ['--attach http://a/ --fixture demo', '--fixture demo: is for a stand-in of its own; leave it out, or leave out …'],
     [
       '--attach http://127.0.0.1:4/__admin',
-      '--attach http://127.0.0.1:4/__admin: No server answers at http://127.0.0.1:4/__admin (ECONNREFUSED): it has …',
+      '--attach http://127.0.0.1:4/__admin: The server does not answer at http://127.0.0.1:4/__admin (ECONNREFUSED): …',
       3,
     ],
     ['--store redis://127.0.0.1:1 --data d', '--data d: is for accounts that this server keeps alone; …'],

@@ -176,7 +176,7 @@ const ROWS: Readonly<Record<string, Row | ((outputs: string, inputs: string) => 
   }),
   'mcp with an address where nothing is': {
     args: ['mcp', '--attach', 'http://127.0.0.1:1/__admin', '--admin-token', TOKEN],
-    tells: /No server answers/,
+    tells: /The server does not answer/,
   },
 }
 

@@ -54,7 +54,6 @@ const LATE_RESPONSE: FaultKind = {
   ...fault({ connection: 'hang', phase: 'after' }, 'the request is executed, and its response does not come'),
   slow: true,
 }
-const TABLE = [LOST_RESPONSE, LIMIT, LOST_REQUEST, NO_JSON, FAILURE, NEW_FIELD, NEW_VALUE, LATE_RESPONSE]
 
 /** All faults that can make a difference at a point, with those first that more clients may meet. */
 export function faultsAt(point: Point, contract: ServiceContract): PlannedFault[] {
@@ -94,16 +93,12 @@ function refusals({ operation, entry }: Point, contract: ServiceContract): Fault
       // The command has met this answer without a fault.
       if (error === entry.code && status === entry.status) return []
       const [usual] = contract.catalogue.statusesOf(error)
-      const respond = status === usual ? { error } : { error, status }
-      return [
-        { effect: { respond }, words: wordRefusal(respond), tier: byState.has(error) ? TIERS.account : TIERS.rest },
-      ]
+      const isUsual = status === usual
+      const respond = isUsual ? { error } : { error, status }
+      const words = `the answer is ${error}${isUsual ? '' : ` (${status})`}`
+      return [{ effect: { respond }, words, tier: byState.has(error) ? TIERS.account : TIERS.rest }]
     }),
   )
-}
-
-function wordRefusal({ error, status }: { error: string; status?: number }): string {
-  return `the answer is ${error}${status === undefined ? '' : ` (${status})`}`
 }
 
 /** The changes of another client that the judge accepts just before this request. */
@@ -163,15 +158,6 @@ function otherStates(account: AccountState, body: Json, contract: ServiceContrac
     { ...account, groups: OrderedMap<string, DomainGroup>(), groupNames: OrderedMap<string, string>() },
     { ...account, domains: account.domains.merge(used), groupNames: account.groupNames.merge(taken) },
   ]
-}
-
-/** The effect of a rule as a clause. */
-export function wordEffect(effect: Effect): string {
-  const known = TABLE.find((each) => canonical(each.effect) === canonical(effect))
-  if (known !== undefined) return known.words
-  const { respond } = effect
-  if (respond === undefined) return `the fault is ${canonical(effect)}`
-  return 'error' in respond ? wordRefusal(respond) : `the answer has the status ${respond.status}`
 }
 
 /** Faults of one kind meet the same operation with the same subject. All but the first one are repetitions. */

@@ -2,8 +2,8 @@ import { type FaultRule, faultId } from '../../domain/faults.ts'
 import { NOTHING_FOREIGN } from '../../faults/foreign-change.ts'
 import { kindOf } from '../../faults/kinds.ts'
 import type { Entry } from '../../journal/entry.ts'
-import { type Effect, type PlannedFault, wordEffect } from './faults.ts'
-import { namePoint, type Point, pointsOf, type RunObservation } from './points.ts'
+import type { PlannedFault } from './faults.ts'
+import { namePoint, type RunObservation } from './points.ts'
 
 type Requests = Pick<RunObservation, 'requests'>
 
@@ -11,30 +11,12 @@ type Requests = Pick<RunObservation, 'requests'>
 export function ruleOf({ point, effect, words }: PlannedFault): FaultRule {
   const { operation, key, occurrence } = point
   return {
-    description: describe(point, words),
+    description: `At ${namePoint(point)}, ${words}.`,
     match: { operation: operation.id, ...(key !== undefined && { key }) },
     ...(occurrence > 0 && { skip: occurrence }),
     times: 1,
     ...effect,
   }
-}
-
-function describe(point: Point, words: string): string {
-  return `At ${namePoint(point)}, ${words}.`
-}
-
-/** Adds a description to each rule without one, from the request that it met. */
-export function describePlan(plan: readonly FaultRule[], { requests }: Requests): FaultRule[] {
-  const points = pointsOf(requests)
-  return plan.map((rule, index) => {
-    const met = points.find(({ entry }) => entry.injection?.id === faultId(index + 1))
-    return met === undefined ? rule : { description: describe(met, wordEffect(effectOf(rule))), ...rule }
-  })
-}
-
-/** The effect of a rule, without the requests that it is for. */
-export function effectOf({ description: _, match: __, skip: ___, times: ____, ...effect }: FaultRule): Effect {
-  return effect
 }
 
 /** What the rules of a plan did in a run. */

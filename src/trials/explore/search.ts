@@ -13,11 +13,11 @@ import {
   planFaults,
   TIERS,
   type Tier,
-  wordEffect,
 } from './faults.ts'
-import { describePlan, effectOf, operationOf, type PlanUse, ruleOf, useOf } from './plan.ts'
+import { operationOf, type PlanUse, ruleOf, useOf } from './plan.ts'
 import { pointsOf, type RunObservation } from './points.ts'
 import { longestWait } from './storm.ts'
+import { NO_EFFECT } from './story.ts'
 import {
   type Circumstances,
   type Comparison,
@@ -407,10 +407,10 @@ export class FaultSearch {
     const isLong = window > SHORT_WINDOW
     const { verdict, use, circumstances } = await this.#judge(plan, observation, isLong, fault)
     const hasApplied = use.idle.length < plan.length
-    const told = { plan: describePlan(plan, observation), operation: operationOf(plan) }
+    const told = { plan: fault === undefined ? plan : [ruleOf(fault)], operation: operationOf(plan) }
     const places = placesOf(
       pointsOf(observation.requests).flatMap(({ operation: { id }, about, entry: { injection } }) =>
-        injection === undefined ? [] : [{ operation: id, about, words: wordEffect(effectOf(injection.rule)) }],
+        injection === undefined ? [] : [{ operation: id, about, words: injection.effect ?? NO_EFFECT }],
       ),
     )
     const [rule = {}] = plan

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { FaultRule } from '../../../src/domain/faults.ts'
 import { canonical, faultsAt } from '../../../src/trials/explore/faults.ts'
-import { describePlan, ruleOf, useOf } from '../../../src/trials/explore/plan.ts'
+import { ruleOf, useOf } from '../../../src/trials/explore/plan.ts'
 import { namePoint, pointsOf } from '../../../src/trials/explore/points.ts'
 import { CONTRACT as contract, observeRun, SECOND, type Send } from '../../support/observed-run.ts'
 
@@ -121,26 +121,5 @@ describe('The rules of a plan', () => {
       { match: { operation: 'addDomains' }, corrupt: 'unknown-enum' },
     ]
     expect(useOf(plan, await observeRun(work, { plan })).idle).toEqual(plan.slice(1))
-  })
-})
-
-describe('A rule without a description', () => {
-  it('is described by what it met', async () => {
-    const plan: FaultRule[] = [
-      { match: { operation: 'addDomains' }, skip: 1, times: 1, phase: 'after', connection: 'reset' },
-      { match: { operation: 'listDomains' }, respond: { status: 503 } },
-      { description: 'Mine.', corrupt: 'compatible' },
-      { match: { operation: 'deleteDomains' }, connection: 'reset' },
-    ]
-    const described = describePlan(plan, await observeRun(work, { plan }))
-    expect(described.map(({ description }) => description)).toEqual([
-      'At the 2nd addDomains (c.example), the change is made, and its response is lost.',
-      'At the 1st listDomains, the answer has the status 503.',
-      'Mine.',
-      undefined,
-    ])
-    expect(described.map(({ description: _, ...rule }) => rule)).toEqual(
-      plan.map(({ description: _, ...rule }) => rule),
-    )
   })
 })

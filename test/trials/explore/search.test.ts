@@ -107,6 +107,21 @@ describe('An exploration', () => {
     expect(one?.tiers).toEqual(other?.tiers)
   })
 
+  it('reports nothing that broke the command only once', async () => {
+    let hasBroken = false
+    const found = await explore(
+      async (send) => {
+        const code = await strict(send)
+        const hidesIt = code !== 0 && !hasBroken
+        hasBroken ||= hidesIt
+        return hidesIt ? 0 : code
+      },
+      { jobs: 1 },
+    )
+    expect(found.flaky.map(({ verdict }) => verdict)).toEqual(['wrong success'])
+    expect(told(found).filter((id) => id.startsWith('wrong-success'))).toEqual([])
+  })
+
   it('does not pass over what broke the command and could not be repeated', async () => {
     const found = await explore(
       work(() => true),
