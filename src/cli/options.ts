@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { whatBecameOf } from '../contract/former-choices.ts'
 import { nearestName } from '../ground/edit-distance.ts'
 import { shorten, showWritten } from '../ground/show.ts'
 import {
@@ -171,6 +172,8 @@ export function suggest(given: string, names: readonly string[], prefix = ''): s
 
 /** The end of a refusal of an unknown assumption. There are too many to list them. */
 export function refuseId(given: string, ids: readonly string[]): string {
+  const became = whatBecameOf(given)
+  if (became !== undefined) return became
   const nearest = nearestName(given, ids)
   const remedy = nearest === undefined ? 'the command assumptions lists them' : `did you mean ${nearest}?`
   return `must be the id of an assumption; ${remedy}`

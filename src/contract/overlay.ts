@@ -2,6 +2,7 @@ import { readInput } from '../ground/input-file.ts'
 import { define, isObject, type Json } from '../ground/json.ts'
 import { findViolation } from '../ground/schema.ts'
 import { ContractError } from './contract-error.ts'
+import { whatBecameOf } from './former-choices.ts'
 import { parseYaml } from './yaml.ts'
 
 interface OverlayAction {
@@ -77,7 +78,9 @@ export async function applyOverlay(document: Json, { name, actions }: Overlay): 
       const words = (error as Error).message.replaceAll(/\s+/g, ' ')
       throw fail(`The target ${shown} is no JSONPath (RFC 9535): ${words}.`)
     }
-    if (places.length === 0) throw fail(`The target ${shown} selects nothing in openapi.yaml.`)
+    if (places.length === 0) {
+      throw fail([`The target ${shown} selects nothing in openapi.yaml.`, whatBecameOf(target) ?? []].flat().join(' '))
+    }
     for (const { holder, last } of places) {
       const selected = holder[last]
       if (remove === true) {

@@ -2,6 +2,7 @@ import { kebab, SETTINGS, type Settings } from '../domain/settings.ts'
 import { isObject, type Json, pointTo } from '../ground/json.ts'
 import { findViolation } from '../ground/schema.ts'
 import { ContractError } from './contract-error.ts'
+import { whatBecameOf } from './former-choices.ts'
 
 /** Reads `x-settings`. @throws ContractError for an unknown, missing or, where they are checked, invalid setting. */
 export async function readSettings(
@@ -15,7 +16,8 @@ export async function readSettings(
   for (const key of Object.keys(given)) {
     if (!expected.has(key)) {
       const all = [...expected.keys()].join(', ')
-      throw new ContractError(file, pointTo('/x-settings', key), `There is no setting ${key}; there are ${all}.`)
+      const reason = whatBecameOf(key) ?? `There is no setting ${key}; there are ${all}.`
+      throw new ContractError(file, pointTo('/x-settings', key), reason)
     }
   }
   for (const [key, { name, schema }] of expected) {
