@@ -459,17 +459,12 @@ export interface components {
         | 'extra-field'
         | 'unknown-enum'
         | 'bad-envelope'
-        | 'compatible'
       /**
-       * An event of the account. `quota-used-up` changes the response. After the response of an ending, the account's
-       * clock moves on. The others are changes that another client makes just before the request is decided, as far
-       * as the service accepts them; the response is the service's own.
+       * An event of the account. `quota-used-up` changes the response. The others are changes that another client makes
+       * just before the request is decided, as far as the service accepts them; the response is the service's own.
        */
       event?:
         | 'quota-used-up'
-        | 'window-end'
-        | 'refresh'
-        | 'grace-end'
         | 'group-deleted'
         | 'domains-deleted'
         | 'member-added'

@@ -29,7 +29,7 @@ describe('The option faults', () => {
   })
 
   it('takes all sets of a file, or one, and several in their order', async () => {
-    const file = fileOf({ one: SLOW_LINE, two: { rules: [{ corrupt: 'compatible' }] }, empty: { rules: [] } })
+    const file = fileOf({ one: SLOW_LINE, two: { rules: [{ corrupt: 'extra-field' }] }, empty: { rules: [] } })
     const setsWith = async (...faults: string[]) => {
       const service = await startService({ faults })
       return (await faultsOf(service)).map(({ set }) => set)

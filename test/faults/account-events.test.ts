@@ -2,9 +2,8 @@ import { describe, expect } from 'vitest'
 import { HOUR, withKey } from '../support/account.ts'
 import { addFault, askControl, journalOf } from '../support/control-plane.ts'
 import { ask, it } from '../support/example-service.ts'
-import { failingStore, overMemory } from '../support/failing-store.ts'
 import { quotaOf } from '../support/quota-headers.ts'
-import { START, startService } from '../support/service.ts'
+import { START } from '../support/service.ts'
 
 describe('The event `quota-used-up`', () => {
   const RULE = { match: { operation: 'listDomains' }, event: 'quota-used-up', times: 1 }
@@ -32,75 +31,5 @@ describe('The event `quota-used-up`', () => {
     await empty.get('/domains')
     expect((await empty.get('/dmarc')).status).toBe(200)
     expect((await ask(empty, 'GET /domains', undefined, withKey(key.api_key))).status).toBe(200)
-  })
-})
-
-describe('The event', () => {
-  it.for([
-    ['window-end', '2026-01-15T10:00:00Z', 300],
-    ['refresh', '2026-01-16T00:00:00Z', 300],
-    ['grace-end', '2026-01-22T09:30:00Z', 30],
-  ] as const)('`%s` lets a request pass, and the next comes at %s', async ([event, instant, limit], { empty }) => {
-    // A key is in its grace period when it is new.
-    const { data: key } = await askControl(empty, 'POST', '/accounts/default/keys', {})
-    await addFault(empty, { event, times: 1 })
-    const read = () => ask(empty, 'GET /domains', undefined, withKey(key.api_key))
-    expect((await read()).status).toBe(200)
-    const { data: clock } = await askControl(empty, 'GET', '/accounts/default/clock')
-    expect(Date.parse(clock.now)).toBe(Date.parse(instant))
-    expect(quotaOf((await read()).headers)).toMatchObject({ limit, remaining: limit - 1 })
-    const effect = expect.stringContaining('the clock of the account moved on to')
-    expect((await journalOf(empty))[0]).toMatchObject({ injected: false, fault: { rule: { event }, effect } })
-  })
-
-  it('`grace-end` is about the key of the request, and not about one whose grace ends before', async ({ empty }) => {
-    const keyOf = async () => (await askControl(empty, 'POST', '/accounts/default/keys', {})).data.api_key
-    await keyOf()
-    await askControl(empty, 'PATCH', '/accounts/default/clock', { advance: 'P1D' })
-    const later = await keyOf()
-    await addFault(empty, { event: 'grace-end', times: 1 })
-    expect((await ask(empty, 'GET /domains', undefined, withKey(later))).status).toBe(200)
-    const { data: clock } = await askControl(empty, 'GET', '/accounts/default/clock')
-    expect(Date.parse(clock.now)).toBe(Date.parse('2026-01-23T09:30:00Z'))
-  })
-
-  it('`grace-end` changes nothing for a key whose grace is over', async ({ service }) => {
-    await addFault(service, { event: 'grace-end' })
-    await service.get('/domains')
-    expect((await journalOf(service))[0]?.fault?.effect).toContain('no such instant to come')
-  })
-})
-
-describe('An event after the answer', () => {
-  const EVENT = { match: { operation: 'listDomains' }, event: 'window-end' } as const
-
-  it('that cannot be stored makes the request fail, which the journal says', async () => {
-    const { store, fail, recover } = failingStore('update')
-    const service = await startService({ store })
-    await addFault(service, EVENT)
-    fail()
-    expect(await service.get('/domains')).toMatchObject({ status: 500, body: { error: { code: 'internal_error' } } })
-    recover()
-    expect((await journalOf(service))[0]).toMatchObject({ status: 500, path: '/api/v1/domains' })
-  })
-
-  it('happens to no other account that has got the id meanwhile', async () => {
-    let isOther = false
-    const store = overMemory((memory) => ({
-      async update(id, decide, incarnation) {
-        if (isOther) {
-          const { state } = await memory.read(id)
-          await memory.delete(id)
-          await memory.create(state)
-        }
-        return memory.update(id, decide, incarnation)
-      },
-    }))
-    const service = await startService({ store })
-    await addFault(service, EVENT)
-    isOther = true
-    expect((await service.get('/domains')).status).toBe(401)
-    const { data: clock } = await askControl(service, 'GET', '/accounts/default/clock')
-    expect(Date.parse(clock.now)).toBe(START)
   })
 })

@@ -1,7 +1,7 @@
 import type { ServiceContract } from '../../behaviour/operation.ts'
 import { ERROR_CODES } from '../../domain/errors.ts'
 import type { FaultRule } from '../../domain/faults.ts'
-import { corruptBody } from '../../faults/corruption/corruption.ts'
+import { corruptBody } from '../../faults/corruption.ts'
 import { FOREIGN_CHANGES, type ForeignClient, foreignClientBefore } from '../../faults/foreign-change.ts'
 import { isObject } from '../../ground/json.ts'
 import { bytesOf, PAST } from '../../journal/entry.ts'

@@ -64,8 +64,8 @@ function hasActed(entry: Entry, rule: FaultRule, id: string): boolean {
   if (!isOf(entry, id)) return false
   const { type } = kindOf(rule).action
   if (type === 'foreign') return entry.injection?.effect !== undefined && entry.injection.effect !== NOTHING_FOREIGN
-  // A delay or a change of the clock does not change the response.
-  return entry.injected || type === 'delay' || type === 'pass' || type === 'send'
+  // A delay does not change the response.
+  return entry.injected || type === 'delay' || type === 'send'
 }
 
 /** The operation of the last rule of a plan. */

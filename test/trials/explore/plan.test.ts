@@ -129,7 +129,7 @@ describe('A rule without a description', () => {
     const plan: FaultRule[] = [
       { match: { operation: 'addDomains' }, skip: 1, times: 1, phase: 'after', connection: 'reset' },
       { match: { operation: 'listDomains' }, respond: { status: 503 } },
-      { description: 'Mine.', corrupt: 'compatible' },
+      { description: 'Mine.', corrupt: 'extra-field' },
       { match: { operation: 'deleteDomains' }, connection: 'reset' },
     ]
     const described = describePlan(plan, await observeRun(work, { plan }))
