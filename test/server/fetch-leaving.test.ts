@@ -47,6 +47,14 @@ describe('A client of `fetch` that leaves', () => {
     expect(await direct.service.requests.list()).toEqual([])
   })
 
+  it('as soon as it has asked, gets no answer', async () => {
+    const { direct } = await openBothDoors()
+    const leaving = new AbortController()
+    const asked = direct.ask(DOMAINS, { signal: leaving.signal })
+    leaving.abort(new Error('enough'))
+    expect((await asked).error?.message).toBe('enough')
+  })
+
   it('while it sends its body, has not asked anything', async () => {
     const { direct } = await openBothDoors()
     const leaving = new AbortController()
