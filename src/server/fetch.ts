@@ -66,6 +66,7 @@ export function openFetch({ openServer, isForControl, bodyLimit, baseUrl, stoppi
     leaving: AbortSignal,
   ): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
+      leaving.throwIfAborted()
       const sending = openRequest({ ...options, createConnection: connect })
       const leave = () => sending.destroy()
       leaving.addEventListener('abort', leave, { once: true })

@@ -32,7 +32,7 @@ import type { Exchange } from './exchange.ts'
 import { type AnonymousIds, requestIdOf } from './request-ids.ts'
 
 /** The methods of the store that the service uses. */
-export type ServiceStore = Pick<Store, 'enter' | 'update' | 'transact'>
+type ServiceStore = Pick<Store, 'enter' | 'update' | 'transact'>
 
 /** The methods of the worlds that the service uses. `openSandbox` is absent if no unknown key opens an account. */
 type ServiceWorlds = Pick<Worlds, 'journal' | 'historyOf'> & Partial<Pick<Worlds, 'openSandbox'>>

@@ -6,7 +6,7 @@ import type { AccountState, DomainGroup, MonitoredDomain } from '../../domain/ac
 import type { FaultRule } from '../../domain/faults.ts'
 import { comparedName } from '../../domain/groups.ts'
 import { OrderedMap } from '../../domain/immutable.ts'
-import { corruptBody } from '../../faults/corruption/corruption.ts'
+import { corruptBody } from '../../faults/corruption.ts'
 import { FOREIGN_CHANGES, type ForeignClient, foreignClientBefore } from '../../faults/foreign-change.ts'
 import { isObject, type Json, readJson } from '../../ground/json.ts'
 import { queryOf, readQuery } from '../../ground/target.ts'

@@ -1,6 +1,6 @@
-import type { ResponseContract } from '../../contract/api.ts'
-import { isObject, type Json, pointTo } from '../../ground/json.ts'
-import type { Draw } from '../injection.ts'
+import type { ResponseContract } from '../contract/api.ts'
+import { isObject, type Json, pointTo } from '../ground/json.ts'
+import type { Draw } from './injection.ts'
 
 /** The body of a genuine response, with its contract. */
 export interface GenuineBody {
@@ -9,25 +9,15 @@ export interface GenuineBody {
   contract: ResponseContract
 }
 
-type Steps = readonly (string | number)[]
-
 /** A value in a body, and the steps from the whole body to it. */
 export interface Place {
   value: unknown
-  steps: Steps
-}
-
-/** A way to change bodies, and the promise that a changed body keeps. */
-export interface CorruptionKind {
-  /** Changes that may keep the promise, in random order. */
-  candidates(body: GenuineBody, draw: Draw): Iterable<PossibleChange>
-  /** Whether a changed text keeps the promise. */
-  verify(text: string, body: GenuineBody): boolean
+  steps: readonly (string | number)[]
 }
 
 /** A possible change; it must still be checked whether it keeps the promise of its kind. */
 export interface PossibleChange {
-  /** A description of the change, one sentence for the journal: "/data/domains was left out." */
+  /** "/data/domains was left out." */
   change: string
   /** All candidates with the same subject succeed or all fail. */
   about?: string
@@ -35,31 +25,23 @@ export interface PossibleChange {
   write(): string
 }
 
+export type Candidates = (body: GenuineBody, draw: Draw) => Iterable<PossibleChange>
+
 /** The probability that a container is visited before its contents. */
 const OWN_SHARE = 1 / 4
 /** The items of an array are so alike that a few of them stand for all. */
 const VISITED = 20
-/** A string that no body holds. */
-const MARK = '\u0000'
-
-export function readBody(body: Buffer, contract: ResponseContract): GenuineBody {
-  const value: unknown = JSON.parse(body.toString())
-  return { text: contract.write(value), value, contract }
-}
 
 /** Values of a body, in random order at each step down. All branches are equally likely. */
 export function* placesIn({ value, steps }: Place, draw: Draw): Generator<Place> {
+  const isContainer = typeof value === 'object' && value !== null
   // A container is one place beside all places in it, so it gets a share of its own.
-  const first = isContainer(value) && draw() < OWN_SHARE
-  if (first || !isContainer(value)) yield { value, steps }
+  const first = isContainer && draw() < OWN_SHARE
+  if (first || !isContainer) yield { value, steps }
   for (const step of stepsInto(value, draw)) {
     yield* placesIn({ value: (value as Json)[step], steps: [...steps, step] }, draw)
   }
-  if (!first && isContainer(value)) yield { value, steps }
-}
-
-export function isContainer(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
+  if (!first && isContainer) yield { value, steps }
 }
 
 /** Some items from a random one on, or all properties in random order. */
@@ -89,19 +71,8 @@ export function writeWith({ value, contract }: GenuineBody, { steps }: Place, ch
   return contract.write(withValueAt(value, steps, changed))
 }
 
-/** The text of the body with another text at a place. `spell` takes the present text of the value. */
-export function respell(body: GenuineBody, place: Place, spell: (present: string) => string): string {
-  const [before = '', after = ''] = writeWith(body, place, MARK).split(JSON.stringify(MARK))
-  return before + spell(body.text.slice(before.length, body.text.length - after.length)) + after
-}
-
-function withValueAt(value: unknown, [step, ...rest]: Steps, changed: unknown): unknown {
+function withValueAt(value: unknown, [step, ...rest]: Place['steps'], changed: unknown): unknown {
   if (step === undefined) return changed
   const inner = withValueAt((value as Json)[step], rest, changed)
   return Array.isArray(value) ? value.with(Number(step), inner) : { ...(value as Json), [step]: inner }
-}
-
-/** Whether a text, which must be JSON, violates the contract of the response. */
-export function violates(text: string, { contract }: GenuineBody): boolean {
-  return contract.check(JSON.parse(text)).length > 0
 }
