@@ -8,7 +8,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { describe, expect } from 'vitest'
 import { expectRefusal, it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
@@ -23,7 +23,6 @@ const KINDS: [kind: string, args: (file: string) => string[], code?: number][] =
   ['recording', (file) => ['check', file]],
   ['certificates', (file) => ['proxy', '--target', 'https://a.example', '--ca', file]],
   ['ledger', (file) => ['verify', '--sweep', file, '--base-url', 'http://127.0.0.1:9', '--api-key', 'k']],
-  ['kept account', (file) => ['serve', '--port', '0', '--data', dirname(file)], 3],
 ]
 /** JSON and YAML, but the content of no kind of file. */
 const CONTENT = '[]\n'

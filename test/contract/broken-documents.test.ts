@@ -6,6 +6,7 @@ import { ADMIN_CODES } from '../../src/contract/control-api.ts'
 import { checkSource, prepareDocument, readSource } from '../../src/contract/document.ts'
 import { ASSERTIONS, extensionsOf } from '../../src/contract/extensions.ts'
 import { createCompiler } from '../../src/contract/schema-compiler.ts'
+import { expandShortForm } from '../../src/contract/short-form.ts'
 import { type Json, pointTo, stepsOf, valueAt } from '../../src/ground/json.ts'
 import { ONE_SENTENCE, objectAt, ownDocument } from '../support/own-document.ts'
 
@@ -200,7 +201,7 @@ describe('a document is taken', () => {
   it('of the package, with every schema compiled', async () => {
     expect((await load(ownDocument())).operations).toHaveLength(8)
     const file = 'src/admin/openapi.yaml'
-    const control = await readSource([], file)
+    const control = expandShortForm(await readSource([], file))
     await checkSource(control, file)
     const document = prepareDocument(control, { file, codes: ADMIN_CODES })
     const compile = createCompiler({ 'date-time': true, duration: true }, { validateSchema: true })

@@ -54,11 +54,29 @@ export async function openFolderStore(
   }
 }
 
+/**
+ * Makes a folder that only its owner can use, and its missing parents. Returns whether it is new. With `recursive`, `mkdir`
+ * of Node.js does not return if nothing can be made in an existing parent, such as /proc.
+ */
+function makeFolder(folder: string): boolean {
+  const isThere = () => statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true
+  if (isThere()) return false
+  const parent = dirname(folder)
+  if (parent !== folder) makeFolder(parent)
+  try {
+    mkdirSync(folder, 0o700)
+  } catch (error) {
+    // Another process may have made the folder first.
+    if (!isThere()) throw error
+  }
+  return true
+}
+
 /** Makes a folder that only its owner can use, if it is not there, and locks it. @throws StoreError */
 async function openFolder(folder: string, durability: Durability, warn: FolderOptions['warn']): Promise<() => void> {
   try {
-    const made = mkdirSync(folder, { recursive: true, mode: 0o700 })
-    if (made !== undefined && durability === 'fsync') await syncFolder(dirname(folder))
+    const isNew = makeFolder(folder)
+    if (isNew && durability === 'fsync') await syncFolder(dirname(folder))
     // On Windows, the mode does not describe the access of other users.
     if (process.platform !== 'win32' && (statSync(folder).mode & 0o077) !== 0) {
       const remedy = `keep them out with: chmod 700 ${quoteWord(folder)}`
