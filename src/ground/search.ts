@@ -8,8 +8,3 @@ export function findFirst(low: number, high: number, isBefore: (number: number) 
   }
   return from
 }
-
-/** How many of the sorted numbers are below the limit. */
-export function countBelow(numbers: readonly number[], limit: number): number {
-  return findFirst(0, numbers.length, (index) => (numbers[index] ?? 0) < limit)
-}

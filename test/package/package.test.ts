@@ -140,7 +140,8 @@ it('The types compile for programs in both kinds of modules, and for the code of
   write('program.mts', PROGRAM)
   const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
   // Types of other packages, of which those of vitest alone take most of the time, are not ours to check.
-  const options = '--noEmit --module nodenext --target es2023 --types node --strict --noImplicitAny false --skipLibCheck'
+  const options =
+    '--noEmit --module nodenext --target es2023 --types node --strict --noImplicitAny false --skipLibCheck'
   const { code, stdout } = await runShell(`node ${tsc} ${options} *.cts *.mts`, { folder })
   expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
 })
