@@ -20,7 +20,7 @@ import { createGuard } from './guard.ts'
 import type { ControlDeps } from './handler.ts'
 import { getHealth, getReadiness } from './health.ts'
 import { type Page, readPage } from './page.ts'
-import { ADMIN_PATH, PAGE_PATHS, UNIFORM_HEADERS } from './paths.ts'
+import { ADMIN_PATH, FORMER_PAGES, PAGE_PATHS, UNIFORM_HEADERS } from './paths.ts'
 import { describeRefusal } from './refusals.ts'
 
 export interface AdminDeps extends Pick<ControlDeps, 'instance' | 'urls' | 'readiness'> {
@@ -116,6 +116,10 @@ async function createRouter(control: Control, { token, host, stopping, log }: Ad
       deny(response, refuse({ code: 'not_found', reason: 'method', value: method, about }), { Allow: allowed })
     })
   }
+  router.get(FORMER_PAGES, (request, response) => {
+    const moved = request.url.replace('/accounts/', '/page/')
+    send(response, 302, { Location: placeOf(request).mount + moved })
+  })
   router.use((request, response) => deny(response, nothingAt(request.url, api.routes.keys())))
   router.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {
     // Of a path that cannot be decoded.

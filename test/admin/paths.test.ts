@@ -78,6 +78,15 @@ describe('the address of a view of the dashboard', () => {
   })
 
   it.each([
+    ['/accounts/acme/requests/0f0f?whose=none', '/page/acme/requests/0f0f?whose=none'],
+    ['/accounts/acme/domains/shop.example', '/page/acme/domains/shop.example'],
+    ['/accounts/acme/time', '/page/acme/time'],
+  ])('was another one before, which leads there: %s', async (path, place) => {
+    const answer = await sendRequest('GET', shared.adminUrl + path, undefined, BROWSER)
+    expect([answer.status, answer.headers['location']]).toEqual([302, `/__admin${place}`])
+  })
+
+  it.each([
     ['data are data for a browser, too', '/accounts/default/requests', BROWSER, 200],
     ['what is elsewhere is no view', '/pages/default', BROWSER, 404],
     ['a page of another site gets nothing', '/page/default', { ...BROWSER, origin: 'http://a.example' }, 403],
