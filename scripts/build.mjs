@@ -9,7 +9,7 @@ process.chdir(fileURLToPath(new URL('../', import.meta.url)))
 /** Written last, so it is there once a build is whole. */
 const WHOLE = 'dist/openapi.json'
 /** What the page contains, with its licences. */
-const PAGE_PACKAGES = ['preact', '@preact/signals', 'preact-iso', 'uplot', 'diff', '@picocss/pico']
+const PAGE_PACKAGES = ['preact', '@preact/signals', 'preact-iso', 'diff', '@picocss/pico']
 
 const [how] = process.argv.slice(2)
 if (how === 'page') await buildPage()
@@ -49,9 +49,10 @@ async function buildAll() {
 async function writeDocuments() {
   const { load } = await import('js-yaml')
   const { writeTolerantDocument } = await import('../dist/contract/tolerant.js')
+  const { expandShortForm } = await import('../dist/contract/short-form.js')
   const [own, control] = ['openapi.yaml', 'src/admin/openapi.yaml'].map((path) => load(readFileSync(path, 'utf8')))
   writeFileSync('openapi.tolerant.yaml', await writeTolerantDocument(own))
-  writeFileSync('dist/admin/openapi.json', JSON.stringify(control))
+  writeFileSync('dist/admin/openapi.json', JSON.stringify(expandShortForm(control)))
   writeFileSync(WHOLE, JSON.stringify(own))
 }
 
@@ -68,15 +69,13 @@ async function buildPage() {
   })
   const textOf = (path) => readFileSync(path, 'utf8').replace(/^(?:@charset[^;]*;|\uFEFF)/, '')
   // The style of the page comes before that of a layer, whatever the selectors are.
-  const base = ['@picocss/pico/css/pico.classless.min.css', 'uplot/dist/uPlot.min.css'].map(
-    (name) => `@layer base {\n${textOf(join('node_modules', name))}\n}\n`,
-  )
+  const base = `@layer base {\n${textOf('node_modules/@picocss/pico/css/pico.classless.min.css')}\n}\n`
   const licences = PAGE_PACKAGES.map((name) => {
     const file = readdirSync(join('node_modules', name)).find((each) => /^licen[cs]e(\.md|\.txt)?$/i.test(each))
     return `${name}\n\n${textOf(join('node_modules', name, file)).trim()}\n`
   })
   const notice = enclose('<!--', `This page contains these packages:\n\n${licences.join('\n')}`, '-->')
-  const style = enclose('<style>', base.join('') + textOf(join(folder, 'style.css')), '</style>')
+  const style = enclose('<style>', base + textOf(join(folder, 'style.css')), '</style>')
   const script = enclose('<script type="module">', output[0].code, '</script>')
   mkdirSync('dist', { recursive: true })
   writeFileSync(

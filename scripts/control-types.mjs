@@ -1,71 +1,92 @@
 // Writes src/contract/control-document.ts: the types of what the control plane takes and answers, from its document. With
-// --check, it writes nothing, and says whether the file is up to date. The generator needs an older compiler than the
-// project has, so it is fetched for each run.
+// --check, it writes nothing, and says whether the file is up to date.
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { load } from 'js-yaml'
+import { build } from 'rolldown'
 
 process.chdir(fileURLToPath(new URL('../', import.meta.url)))
 const SOURCE = 'src/admin/openapi.yaml'
 const TARGET = 'src/contract/control-document.ts'
-const HEADING = `// Written by scripts/control-types.mjs from ${SOURCE}; run it after a change of that document.\n\n`
 
-const folder = mkdtempSync(join(tmpdir(), 'control-types-'))
-const text = HEADING + format(shorten(generate(withoutConditions(load(readFileSync(SOURCE, 'utf8'))))))
-rmSync(folder, { recursive: true })
+// The program need not be built for this.
+const { output } = await build({ input: 'src/contract/short-form.ts', write: false })
+const { expandShortForm } = await import(`data:text/javascript,${encodeURIComponent(output[0].code)}`)
+const document = expandShortForm(load(readFileSync(SOURCE, 'utf8')))
+const text =
+  format(`// Written by scripts/control-types.mjs from ${SOURCE}, which explains each field; run it after a change there.
+
+export interface Schemas {
+${Object.entries(document.components.schemas)
+  .map(([name, schema]) => `${name}: ${typeOf(schema)}`)
+  .join('\n')}
+}
+
+/** By operationId: the parameters in the path and in the query, the body of the request, and the \`data\` of the answer. */
+export interface Operations {
+${Object.values(document.paths).flatMap(Object.values).map(operationOf).join('\n')}
+}
+`)
 if (process.argv[2] !== '--check') writeFileSync(TARGET, text)
 else if (readFileSync(TARGET, 'utf8') !== text) {
   console.error(`${TARGET} does not follow from ${SOURCE}; run node scripts/control-types.mjs.`)
   process.exit(1)
 }
 
-/** The schema without what says which fields go together: as a type, that would be a union of empty objects. */
-function withoutConditions(value) {
-  if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map(withoutConditions)
-  const isCondition = ([name, content]) =>
-    name === 'not' || name.startsWith('x-') || (name === 'anyOf' && content.every((each) => 'required' in each))
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter((entry) => !isCondition(entry))
-      .map(([name, content]) => [name, withoutConditions(content)]),
-  )
+function operationOf({ operationId, parameters = [], requestBody, responses }) {
+  const given = parameters.map(follow)
+  const fields = ['path', 'query'].flatMap((place) => {
+    const own = given.filter((each) => each.in === place)
+    const needed = own.map(({ name, schema, required }) => fieldOf(name, schema, required === true))
+    return own.length === 0 ? [] : `${place}: { ${needed.join('; ')} }`
+  })
+  const body = requestBody?.content['application/json']?.schema
+  if (body !== undefined) fields.push(fieldOf('body', body, requestBody.required === true))
+  const [success] = Object.values(responses).map(follow)
+  const data = success.content['application/json']?.schema.properties.data
+  if (data !== undefined) fields.push(fieldOf('data', data, true))
+  return `${operationId}: ${fields.length === 0 ? 'object' : `{ ${fields.join('; ')} }`}`
 }
 
-function generate(document) {
-  const [input, output] = ['openapi.json', 'types.ts'].map((name) => join(folder, name))
-  writeFileSync(input, JSON.stringify(document))
-  run('npx', [
-    ...['-y', '-p', 'openapi-typescript@7', '-p', 'typescript@5', 'openapi-typescript'],
-    ...[input, '--output', output, '--empty-objects-unknown'],
-  ])
-  return readFileSync(output, 'utf8')
+function follow(value) {
+  const steps = value.$ref?.split('/').slice(1)
+  return steps === undefined ? value : steps.reduce((holder, step) => holder[step], document)
 }
 
-/** The types of the components and the operations, without what is `never` or `unknown`. */
-function shorten(types) {
-  return types
-    .replace(/^[\s\S]*?(?=export interface components)/, '')
-    .replace(/^export type \$defs = .*\n/gm, '')
-    .replace(/^ *headers: \{\n *\[name: string\]: unknown;\n *\};\n/gm, '')
-    .replace(/^ *\w+\??: never;\n/gm, '')
-    .replace(/^ *parameters: \{\n *\};\n/gm, '')
-    .replace(/^ *(?:\/\*\*|\*) (?:@enum|@constant|Format:).*\n/gm, '')
-    .replace(/@description /g, '')
-    .replace(/^( *\*) {5}/gm, '$1 ')
-    .replace(/\/\*\*\n *\* (.*)\n *\*\//g, '/** $1 */')
-    .replace(/^ *\/\*\*\n *\*\/\n/gm, '')
+/** The type of the values of a schema. Which fields go together is left out: as a type, it would be of no help. */
+function typeOf(schema) {
+  if (schema === true) return 'unknown'
+  if (schema.$ref !== undefined) return `Schemas['${schema.$ref.split('/').at(-1)}']`
+  if (schema.const !== undefined) return JSON.stringify(schema.const)
+  if (schema.enum !== undefined) return schema.enum.map((value) => JSON.stringify(value)).join(' | ')
+  const wholes = schema.allOf?.map(typeOf) ?? []
+  const branches = (schema.anyOf ?? schema.oneOf ?? []).filter((branch) => branch.required === undefined).map(typeOf)
+  if (branches.length > 0) return branches.join(' | ')
+  const types = [schema.type ?? (schema.properties && 'object') ?? []].flat()
+  const own = types.map((type) => ofType(type, schema)).join(' | ')
+  return [...wholes, ...(own === '' ? [] : [own])].join(' & ') || 'unknown'
+}
+
+function ofType(type, schema) {
+  if (type === 'integer') return 'number'
+  if (type === 'array') return `(${typeOf(schema.items)})[]`
+  if (type !== 'object') return type
+  const { properties, required = [], additionalProperties: others } = schema
+  if (properties !== undefined) {
+    const fields = Object.entries(properties).map(([name, each]) => fieldOf(name, each, required.includes(name)))
+    return `{ ${fields.join('; ')} }`
+  }
+  return `Record<string, ${typeof others === 'object' ? typeOf(others) : 'unknown'}>`
+}
+
+function fieldOf(name, schema, isRequired) {
+  return `${/^\w+$/.test(name) ? name : JSON.stringify(name)}${isRequired ? '' : '?'}: ${typeOf(schema)}`
 }
 
 function format(types) {
-  return run('npx', ['biome', 'format', '--stdin-file-path', TARGET], types)
-}
-
-function run(command, args, input) {
-  const { status, stdout, stderr } = spawnSync(command, args, { input, encoding: 'utf8' })
+  const biome = ['node_modules/@biomejs/biome/bin/biome', 'format', '--stdin-file-path', TARGET]
+  const { status, stdout, stderr } = spawnSync(process.execPath, biome, { input: types, encoding: 'utf8' })
   if (status === 0) return stdout
   console.error(stderr || stdout)
   process.exit(1)

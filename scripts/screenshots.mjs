@@ -18,9 +18,9 @@ const MILLISECONDS = 1.4
 
 /** File name → the place, what is done there, and what must be seen before the picture is taken. */
 const PICTURES = {
-  'dashboard-overview': { place: 'overview', show: (page) => page.locator('main canvas').first().waitFor() },
+  'dashboard-overview': { place: 'overview', show: (page) => page.locator('main figure').first().waitFor() },
   'dashboard-requests': { place: 'requests', show: showRefusedRequest },
-  'dashboard-scene': { place: 'scenes/4?present=yes', show: showScene },
+  'dashboard-scene': { place: 'scenes', show: showScene },
 }
 
 const { values: options, positionals: chosen } = parseArgs({
@@ -121,7 +121,9 @@ async function showRefusedRequest(page) {
 }
 
 async function showScene(page) {
-  await page.locator('.detail canvas').first().waitFor()
+  await page.getByRole('button', { name: 'Begin with scene 4' }).click()
+  await page.getByRole('button', { name: 'Present' }).click()
+  await page.locator('.detail figure').first().waitFor()
 }
 
 /** Waits for the fonts, and until nothing has changed in the page for half a second. */

@@ -1,8 +1,4 @@
-export {
-  type ContractMiddleware,
-  type ContractOptions,
-  contract,
-} from './server/contract.ts'
-export type { ContractReport, ContractViolation } from './server/contract-report.ts'
+export { type ContractMiddleware, type ContractOptions, type ContractReport, contract } from './server/contract.ts'
+export type { ContractViolation } from './server/contract-judge.ts'
 export { type RunningStandIn, standIn } from './server/middleware.ts'
 export type { Middleware } from './server/mount.ts'

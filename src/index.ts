@@ -27,21 +27,26 @@ export type { ErrorCode } from './domain/errors.ts'
 export type { Fixture, Scene, SceneCall } from './domain/fixture.ts'
 export type { ProfileName } from './domain/profile.ts'
 export type { ExplanationReport } from './explain/explanation.ts'
-export type { Corruption } from './faults/corruption/corruption.ts'
+export type { Corruption } from './faults/corruption.ts'
 export { FaultSetError } from './faults/fault-sets.ts'
 export type { AccountEvent, ConnectionFault, KnownFaultRule as FaultRule } from './faults/kinds.ts'
 export { type Clock, systemClock } from './ground/clock.ts'
 export type { MessageReport, ProblemReport, RequestReport } from './journal/description.ts'
 export type { RequestMatch } from './journal/match.ts'
-export type { Account, AccountOptions, AccountWithKey, ResetOptions } from './library/account.ts'
-export type { GroupChange, NewGroup } from './library/account-groups.ts'
+export type {
+  Account,
+  AccountOptions,
+  AccountWithKey,
+  GroupChange,
+  NewGroup,
+  ResetOptions,
+  Span,
+} from './library/account.ts'
 export { ControlError, type ControlErrorCode, type ControlProblem } from './library/control-error.ts'
-export type { Span } from './library/duration.ts'
-export type { AllRequestsFilter, RequestFilter } from './library/lists.ts'
-export type { RequestEvents } from './library/request-events.ts'
+export type { AllRequestsFilter, RequestEvents, RequestFilter } from './library/requests.ts'
 export { ViolationError, type ViolationReport, type ViolationWatch, type WatchOptions } from './library/violations.ts'
 export { OptionError } from './server/option-error.ts'
 export type { ServerOptions, TestOptions } from './server/options.ts'
-export { startUnderstudy, type Understudy, type UnderstudyWithKey } from './server/server.ts'
 export { startTestUnderstudy } from './server/test-service.ts'
+export { startUnderstudy, type Understudy, type UnderstudyWithKey } from './server/understudy.ts'
 export { StoreError } from './store/store-error.ts'

@@ -94,7 +94,8 @@ const wrongImports: Check = (sources) =>
     return importsOf(source).flatMap(({ specifier, kind }) => {
       const wrong = [`${path} imports ${specifier}`]
       if (!isRelative(specifier)) {
-        if (part === 'domain') return specifier === 'immutable' ? [] : wrong
+        const isLibrary = specifier === 'immutable' || (path === 'domain/immutable.ts' && specifier === 'node:module')
+        if (part === 'domain') return isLibrary ? [] : wrong
         const owners = Object.keys(PACKAGES).filter((name) => `${specifier}/`.startsWith(`${name}/`))
         return owners.every((name) => PACKAGES[name]?.includes(part)) ? [] : wrong
       }

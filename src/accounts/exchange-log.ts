@@ -40,7 +40,7 @@ export interface ExchangeLog<Explanation> {
   totals(): Awaitable<Coverage>
   /** The counts and the first violations since the start, or since they were last cleared. */
   verdict(): Awaitable<Reckoning<Explanation>>
-  /** The counts and the first violations since the start, even if they were cleared. */
+  /** The same since the start, even if they were cleared; not in a store that other servers have used before. */
   wholeVerdict(): Awaitable<Reckoning<Explanation>>
   clearVerdict(): Awaitable<void>
   /**
@@ -55,8 +55,6 @@ export interface ExchangeLog<Explanation> {
    * account.
    */
   reset(accountId: string): Awaitable<void>
-  /** Calls `listener` with the id of each deleted account, whichever process deleted it. */
-  listenEnded(listener: (accountId: string) => void): void
 }
 
 /** The log of a single process. Every method works synchronously. */
@@ -68,7 +66,6 @@ export class LocalExchangeLog<Explanation> implements ExchangeLog<Explanation> {
   readonly #histories = new Map<string | undefined, AccountHistory>()
   /** The coverage of accounts that were deleted or reset. */
   #formerCoverage: Coverage | undefined
-  readonly #listeners: ((accountId: string) => void)[] = []
 
   /** `explain` is the same as for `Verdict`. */
   constructor(parts: { contract: Contract; journal: Journal; explain: Explain<Explanation> }) {
@@ -168,10 +165,5 @@ export class LocalExchangeLog<Explanation> implements ExchangeLog<Explanation> {
    */
   end(accountId: string): void {
     this.#finish(accountId)
-    for (const listener of this.#listeners) listener(accountId)
-  }
-
-  listenEnded(listener: (accountId: string) => void): void {
-    this.#listeners.push(listener)
   }
 }

@@ -1,17 +1,22 @@
 import type { AccountOrigin } from '../domain/account.ts'
-import type { Fixture } from '../domain/fixture.ts'
+import type { Fixture, FixtureKey } from '../domain/fixture.ts'
 import { parseDuration } from '../domain/iso-8601.ts'
+import type { ApiKey } from '../domain/keys.ts'
 import { clamp, LIMITS } from '../domain/limits.ts'
 import { readInput } from '../ground/input-file.ts'
 import { isObject, type Json, parseJson } from '../ground/json.ts'
 import { readPackageFile } from '../ground/package-files.ts'
 import { findViolation, type Violation } from '../ground/schema.ts'
+import { hashKey, identify, identityOf } from '../ground/secrets.ts'
 import { RealDate } from '../ground/timers.ts'
 
 /** The fixtures that come with the package. */
 export const FIXTURE_NAMES = ['demo', 'empty', 'edge-cases', 'agency'] as const
 
 type FixtureName = (typeof FIXTURE_NAMES)[number]
+
+/** The age of a key when its account is created, if the fixture does not give another. */
+const KEY_AGE = 'P30D'
 
 /** A fixture, and where it came from. */
 export interface LoadedFixture extends Fixture {
@@ -52,32 +57,26 @@ export function readMoment(moment: string, now: number): number {
 }
 
 let fixtureSchema: Json | undefined
-const readyMade = new Map<FixtureName, Promise<LoadedFixture>>()
+const readyMade = new Map<FixtureName, LoadedFixture>()
 
 /** Loads a ready-made fixture by name, a file by path, or an object, which errors call `file`. @throws FixtureError */
 export async function loadFixture(source: string | Fixture, file = 'fixture'): Promise<LoadedFixture> {
   if (typeof source !== 'string') return checkFixture(source, file)
   const name = FIXTURE_NAMES.find((each) => each === source)
-  if (name === undefined) return checkFixture(parseFixture(await readSource(source), source), source)
-  const loaded = readyMade.get(name) ?? loadReadyMade(name)
-  readyMade.set(name, loaded)
-  return loaded
-}
-
-async function loadReadyMade(name: FixtureName): Promise<LoadedFixture> {
-  const file = `fixtures/${name}.json`
-  const text = readPackageFile(file).toString()
-  // A test checks the ready-made fixtures against the schema. Compiling the schema costs more than reading them.
-  return { ...(parseFixture(text, file) as Fixture), file, origin: name }
-}
-
-function parseFixture(text: string, file: string): unknown {
-  return parseJson(text, (reason) => new FixtureError(file, '', reason))
-}
-
-function readSource(file: string): Promise<string> {
+  if (name !== undefined) return loadReadyMade(name)
   const remedy = `give ${FIXTURE_NAMES.join(', ')} or the path of a JSON file`
-  return readInput(file, { content: 'fixture', remedy, fail: (reason) => new FixtureError(file, '', reason) })
+  const fail = (reason: string) => new FixtureError(source, '', reason)
+  return checkFixture(parseJson(await readInput(source, { content: 'fixture', remedy, fail }), fail), source)
+}
+
+function loadReadyMade(name: FixtureName): LoadedFixture {
+  const known = readyMade.get(name)
+  if (known !== undefined) return known
+  const file = `fixtures/${name}.json`
+  // A test checks the ready-made fixtures against the schema. Compiling the schema costs more than reading them.
+  const fixture = { ...(JSON.parse(readPackageFile(file).toString()) as Fixture), file, origin: name }
+  readyMade.set(name, fixture)
+  return fixture
 }
 
 /** The first violation of the schema of fixtures. The schema is read once and so compiled once, because both take long. */
@@ -93,4 +92,45 @@ async function checkFixture(fixture: unknown, file: string): Promise<LoadedFixtu
   const violation = await findFixtureViolation(fixture)
   if (violation) throw new FixtureError(file, violation.pointer, `The value ${violation.reason}.`)
   return { ...(fixture as Fixture), file }
+}
+
+/** A key that is created with its account. It is old enough to be past its grace period. `now` is in milliseconds. */
+export function establishedKey({ id, hash }: AccountOrigin['key'], now: number): ApiKey {
+  // A copy of all properties would make a shape of its own in the engine for each key: 300 bytes.
+  return { id, hash, createdAt: readMoment(KEY_AGE, now), disabled: false }
+}
+
+/** The keys of a new account, created at `now`: its own and those of the fixture. @throws FixtureError */
+export function createKeys(fixture: LoadedFixture, own: AccountOrigin['key'], now: number): ApiKey[] {
+  const keys = new Map<string, ApiKey>()
+  for (const [index, entry] of (fixture.keys ?? []).entries()) {
+    const { label, disabled = false, created_at = KEY_AGE } = entry
+    const { id, hash } = entry.key === undefined ? entry : identityOf(entry.key)
+    const key = {
+      // A key without a given secret gets one with a line break. No HTTP header can contain it, so no client can use it.
+      ...identify(hash ?? hashKey(`${own.hash}\n${index}`), id),
+      createdAt: readMoment(created_at, now),
+      disabled,
+      ...(label !== undefined && { label }),
+    }
+    if (keys.has(key.hash)) throw errorIn(fixture, `/keys/${index}/key`, 'The key is the same as one before it.')
+    keys.set(key.hash, key)
+  }
+  keys.delete(own.hash)
+  if (keys.size >= LIMITS.keys) throw new TooManyKeysError(fixture, keys.size + 1)
+  return [establishedKey(own, now), ...keys.values()]
+}
+
+/** The secrets of the fixture's keys, as far as the fixture contains them. */
+export function secretsOf(fixture: LoadedFixture | undefined): string[] {
+  return (fixture?.keys ?? []).flatMap(({ key }) => key ?? [])
+}
+
+/** The part of a fixture that accounts remember: its name, or everything except the secrets of its keys. */
+export function originOf({ file: _, origin, ...document }: LoadedFixture): AccountOrigin['fixture'] {
+  return origin ?? { ...document, ...(document.keys && { keys: document.keys.map(withoutSecret) }) }
+}
+
+function withoutSecret({ key, ...rest }: FixtureKey): FixtureKey {
+  return key === undefined ? rest : { ...rest, ...identityOf(key) }
 }

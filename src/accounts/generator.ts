@@ -15,37 +15,29 @@ export interface GeneratorOptions {
   onProgress?: (made: number) => void
 }
 
-/** The owners of the domains: brands of a company, clients of an agency, customers of a provider. */
-interface OwnerKind {
-  /** How many domains an owner has on average. */
-  share: number
-  name(faker: Faker): string
-}
-
 interface Owner {
   title: string
   /** The part of its hostnames before the suffix. */
   label: string
   suffix: string
-  /** The most important owner has 0. */
-  rank: number
+  domains: InventedDomain[]
 }
 
 interface InventedDomain {
-  owner: Owner
   /** The name of the group of the domains with this use. */
   use: string
   domain: FixtureDomain
 }
 
-const OWNERS: Readonly<Record<StoryName, OwnerKind>> = {
-  company: { share: 8, name: (faker) => faker.company.name() },
-  agency: { share: 6, name: (faker) => faker.company.name() },
-  isp: { share: 2, name: (faker) => nameOfPerson(faker) },
-  random: {
-    share: 4,
-    name: (faker) => (faker.datatype.boolean() ? faker.company.name() : nameOfPerson(faker)),
-  },
+/**
+ * Who owns the domains: brands of a company, clients of an agency, customers of a provider. How many domains an owner
+ * has on average, and how often it is named like a person or a place.
+ */
+const OWNERS: Readonly<Record<StoryName, { share: number; persons: number }>> = {
+  company: { share: 8, persons: 0 },
+  agency: { share: 6, persons: 0 },
+  isp: { share: 2, persons: 1 },
+  random: { share: 4, persons: 0.5 },
 }
 
 /** These suffixes are reserved by RFC 2606 and RFC 6761, so no generated name belongs to a real domain. */
@@ -87,37 +79,39 @@ export async function generateFixture(options: GeneratorOptions): Promise<Fixtur
   const { domains: wanted, groups, seed, story, onProgress } = options
   const { faker } = await import('@faker-js/faker/locale/en')
   faker.seed(seed)
-  const owners = inventOwners(faker, OWNERS[story], wanted)
+  const owners = inventOwners(faker, story, wanted)
   const names = new Set<string>()
-  const made: InventedDomain[] = []
-  while (made.length < wanted) {
-    made.push(inventDomain(faker, owners, names))
-    if (made.length % 500 === 0) onProgress?.(made.length)
+  while (names.size < wanted) {
+    inventDomain(faker, owners, names)
+    if (names.size % 500 === 0) onProgress?.(names.size)
   }
-  made.sort((one, other) => one.owner.rank - other.owner.rank)
+  const domains = owners.flatMap((owner) => owner.domains.map(({ domain }) => domain))
   return {
     title: `${story}, ${wanted} domains`,
     description: `Made by dmarc-understudy fixture --story ${story} --domains ${wanted} --groups ${groups} --seed ${seed}`,
     seed,
-    domains: made.map(({ domain }) => domain),
-    groups: makeGroups(made, groups),
+    domains,
+    groups: makeGroups(owners, domains, groups),
   }
 }
 
-function inventOwners(faker: Faker, { share, name }: OwnerKind, domains: number): Owner[] {
+/** The owners, the most important first. */
+function inventOwners(faker: Faker, story: StoryName, domains: number): Owner[] {
+  const { share, persons } = OWNERS[story]
   const owners = new Map<string, Owner>()
+  let misses = 0
   while (owners.size < Math.max(1, Math.round(domains / share))) {
-    let title = name(faker)
-    for (let tries = 0; tries < TRIES && owners.has(labelOf(title)); tries++) title = name(faker)
-    if (owners.has(labelOf(title))) title = `${title} ${owners.size}`
+    const name = faker.datatype.boolean(persons)
+      ? faker.helpers.arrayElement([faker.person.lastName(), faker.location.city()])
+      : faker.company.name()
+    const isTaken = owners.has(labelOf(name))
+    // Names may run out.
+    if (isTaken && ++misses % TRIES !== 0) continue
+    const title = isTaken ? `${name} ${owners.size}` : name
     const label = labelOf(title)
-    owners.set(label, { title, label, suffix: faker.helpers.arrayElement(SUFFIXES), rank: owners.size })
+    owners.set(label, { title, label, suffix: faker.helpers.arrayElement(SUFFIXES), domains: [] })
   }
   return [...owners.values()]
-}
-
-function nameOfPerson(faker: Faker): string {
-  return faker.datatype.boolean() ? faker.person.lastName() : faker.location.city()
 }
 
 function labelOf(title: string): string {
@@ -128,33 +122,30 @@ function labelOf(title: string): string {
     .replace(/-$/, '')
 }
 
-function inventDomain(faker: Faker, owners: readonly Owner[], names: Set<string>): InventedDomain {
+/** Gives an owner a domain with a free name that suits its profile. The main domain of an owner comes first. */
+function inventDomain(faker: Faker, owners: readonly Owner[], names: Set<string>): void {
   const profile = drawProfile(faker.number.int(999_999))
-  const { owner, use, name } = inventName(faker, profile, owners, names)
-  names.add(name)
-  const since = BEGINNINGS[profile]
-  const domain: FixtureDomain = {
-    name,
-    profile,
-    added_at: `P${faker.number.int({ min: 150, max: 1500 })}D`,
-    ...(since !== undefined && { since: `P${faker.number.int(since)}D` }),
-    ...(use === HOME &&
-      faker.number.int(99) < 15 && { features: [faker.helpers.arrayElement(['mta-sts', 'tls-rpt'])] }),
-  }
-  return { owner, use: titleOf(use), domain }
-}
-
-/** A free name of an owner that suits the profile. The main domain of an owner comes first. */
-function inventName(faker: Faker, profile: ProfileName, owners: readonly Owner[], names: ReadonlySet<string>) {
   for (let tries = 0; ; tries++) {
     // A few owners have many domains, and most owners have few.
     const owner = owners[Math.floor(faker.number.float() * faker.number.float() * owners.length)] as Owner
-    const number = tries < TRIES ? '' : `-${tries - TRIES + 2}`
-    const nameFor = (use: string) => `${use.replace('*', owner.label + number)}.${owner.suffix}`
-    const isFirst = profile !== 'parked' && !names.has(`${owner.label}.${owner.suffix}`)
-    const uses = isFirst ? [HOME] : faker.helpers.shuffle(USES[profile])
-    const use = uses.find((each) => !names.has(nameFor(each)))
-    if (use !== undefined) return { owner, use, name: nameFor(use) }
+    const label = tries < TRIES ? owner.label : `${owner.label}-${tries - TRIES + 2}`
+    const nameFor = (use: string) => `${use.replace('*', label)}.${owner.suffix}`
+    const isFirst = profile !== 'parked' && !names.has(nameFor(HOME))
+    const use = (isFirst ? [HOME] : faker.helpers.shuffle(USES[profile])).find((each) => !names.has(nameFor(each)))
+    if (use === undefined) continue
+    const name = nameFor(use)
+    const since = BEGINNINGS[profile]
+    const hasFeature = use === HOME && faker.datatype.boolean(0.15)
+    const domain: FixtureDomain = {
+      name,
+      profile,
+      added_at: `P${faker.number.int({ min: 150, max: 1500 })}D`,
+      ...(since !== undefined && { since: `P${faker.number.int(since)}D` }),
+      ...(hasFeature && { features: [faker.helpers.arrayElement(['mta-sts', 'tls-rpt'])] }),
+    }
+    names.add(name)
+    owner.domains.push({ use: titleOf(use), domain })
+    return
   }
 }
 
@@ -164,24 +155,24 @@ function titleOf(use: string): string {
 }
 
 /** Groups by owner and by use, the largest first. If these are too few, batches of domains follow. */
-function makeGroups(made: readonly InventedDomain[], count: number): { name: string; domains: readonly string[] }[] {
+function makeGroups(owners: readonly Owner[], all: readonly FixtureDomain[], count: number) {
   const members = new Map<string, string[]>()
-  for (const { owner, use, domain } of made) {
-    for (const title of [owner.title, use]) {
-      const group = members.get(title) ?? []
-      if (group.length < GROUP_SIZE) group.push(domain.name)
-      members.set(title, group)
+  for (const { title, domains } of owners) {
+    for (const { use, domain } of domains) {
+      for (const name of [title, use]) {
+        const group = members.get(name) ?? []
+        members.set(name, group)
+        group.push(domain.name)
+      }
     }
   }
-  const fullest = [...members].toSorted(([, one], [, other]) => other.length - one.length)
-  const batch = Math.ceil(made.length / Math.max(1, count - fullest.length))
-  return Array.from({ length: count }, (_, index) => {
-    const [name, domains] = fullest[index] ?? []
-    if (name !== undefined && domains !== undefined) return { name, domains }
-    const number = index - fullest.length
-    const rest = made.slice(number * batch, (number + 1) * batch).map(({ domain }) => domain.name)
-    return { name: `Batch ${number + 1}`, domains: rest }
-  })
+  const groups = Array.from(members, ([name, domains]) => ({ name, domains: domains.slice(0, GROUP_SIZE) }))
+  const fullest = groups.toSorted((one, other) => other.domains.length - one.domains.length).slice(0, count)
+  const batches = count - fullest.length
+  const size = Math.ceil(all.length / Math.max(1, batches))
+  const batch = (number: number) => all.slice(number * size, (number + 1) * size).map(({ name }) => name)
+  const rest = Array.from({ length: batches }, (_, number) => ({ name: `Batch ${number + 1}`, domains: batch(number) }))
+  return [...fullest, ...rest]
 }
 
 /** The text of a fixture for human readers and for diffs: one line for each key, domain and group. */

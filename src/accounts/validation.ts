@@ -1,16 +1,14 @@
-import { OrderedMap } from 'immutable'
-import type { Api } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
-import type { DomainGroup, MonitoredDomain } from '../domain/account.ts'
+import type { AccountState } from '../domain/account.ts'
 import { timeOn } from '../domain/clock.ts'
 import { contradictionIn, refreshDay } from '../domain/dmarc.ts'
 import { nameProblems } from '../domain/group-names.ts'
-import { comparedName } from '../domain/groups.ts'
-import { kebab, type Settings } from '../domain/settings.ts'
+import { createGroup, type GroupToCreate, membersBeside } from '../domain/groups.ts'
+import { OrderedMap } from '../domain/immutable.ts'
 import { recordOn } from '../figures/figures.ts'
 import type { Violation } from '../ground/schema.ts'
 import { show } from '../ground/show.ts'
-import type { AccountRecord } from '../store/record.ts'
+import { type AccountRecord, decodeAccount } from '../store/record.ts'
 
 /** The reason why an account cannot be served. */
 export interface Contradiction {
@@ -20,18 +18,12 @@ export interface Contradiction {
   reason: string
 }
 
-/** The last time that JavaScript can represent, in milliseconds. */
-const LAST_TIME = 8.64e15
-/** SHA-256 in hex. */
-const HASH = /^[0-9a-f]{64}$/
-
-/** The operations whose responses contain the parts of an account: their validators are compiled already. */
-const READERS = { domains: 'listDomains', records: 'listDmarc', groups: 'listDomainGroups' } as const
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the range is ASCII
-const NOT_ASCII = /[^\u0000-\u007f]/
-
-/** The schemas of the contract for the fields of a group. */
-const SCHEMAS: Readonly<Record<string, string>> = { id: 'DomainGroupId', name: 'DomainGroupName', domains: 'Domain' }
+/** Why a group cannot be created, by the reason of the refusal, or else by its code. */
+const GROUP_PROBLEMS: Readonly<Record<string, string>> = {
+  duplicate_name: 'is the name of another group',
+  not_monitored: 'is not among the domains',
+  grouped: 'is a member of another group',
+}
 
 /**
  * The reason why an account from a file cannot be served; `undefined` if it can. A user may have edited the file, or
@@ -44,143 +36,98 @@ export function validateAccount(account: AccountRecord, contract: Contract, real
 
 /** The same check for any account. */
 export function findContradiction(account: AccountRecord, contract: Contract, real: number): Contradiction | undefined {
-  const { clock } = account
-  const shown = 'frozenAt' in clock ? clock.frozenAt : real + clock.offset
-  if (!(shown >= 0 && shown <= LAST_TIME)) return { pointer: '/clock', reason: 'shows a time that does not exist' }
-  const now = timeOn(clock, real)
-  const { order } = contract.settings.plans
-  if (!order.includes(account.plan)) {
-    return { pointer: '/plan', reason: `${show(account.plan)} must be one of ${order.join(', ')} (setting plans)` }
-  }
-  return (
-    contradictionInKeys(account) ??
-    contradictionInDomains(account, contract) ??
-    contradictionInPins(account, contract, now) ??
-    contradictionInGroups(account, contract) ??
-    // All other fields of DMARC records are computed. They are valid unless an overlay has changed their schema.
-    (contract.document.validated ? undefined : contradictionInRecords(account, contract, now))
-  )
-}
-
-function contradictionInKeys({ keys, origin }: AccountRecord): Contradiction | undefined {
-  const places = [
-    { key: origin.key, pointer: '/origin/key' },
-    ...keys.map((key, index) => ({ key, pointer: `/keys/${index}` })),
-  ]
-  for (const { key, pointer } of places) {
-    if (!HASH.test(key.hash)) return { pointer: `${pointer}/hash`, reason: `${show(key.hash)} is no SHA-256 in hex` }
-    if (key.id === '') return { pointer: `${pointer}/id`, reason: 'is empty' }
-  }
-  return undefined
-}
-
-function contradictionInDomains({ domains }: AccountRecord, contract: Contract): Contradiction | undefined {
-  const { canonicalHostname, settings } = contract
-  const names = domains.map(({ name }) => name)
-  const [violation] = check(contract, READERS.domains, { domains: names })
+  const { plan, clock, groups } = account
+  const { settings, canonicalHostname } = contract
+  const { order } = settings.plans
+  if (!order.includes(plan))
+    return { pointer: '/plan', reason: `is ${show(plan)} but must be one of ${order.join(', ')}` }
+  const names = account.domains.map(({ name }) => name)
+  const [violation] = check(contract, 'listDomains', { domains: names })
   if (violation !== undefined) {
     const pointer = violation.pointer.replace(/^\/data\/domains\/(\d+)/, '/domains/$1/name')
-    const name = String(violation.value)
-    const isForeign = canonicalHostname(name) !== undefined || NOT_ASCII.test(name)
-    const decisive = isForeign ? 'international-names' : undefined
-    return { pointer, reason: violation.reason + because(decisive, settings) }
+    return { pointer, reason: violation.reason }
   }
-  // The operation does not check this if the contract permits responses with other spellings.
   const index = names.findIndex((name) => canonicalHostname(name) !== name)
-  if (index < 0) return undefined
-  return { pointer: `/domains/${index}/name`, reason: `${show(names[index])} is not in canonical form` }
+  if (index >= 0) return { pointer: `/domains/${index}/name`, reason: `is ${show(names[index])}, no canonical form` }
+  // What a file repeats among the members of a group, `placeGroups` leaves out.
+  const contradiction = contradictionInGroups(groups, contract)
+  if (contradiction !== undefined) return contradiction
+  const grouped = placeGroups(decodeAccount({ ...account, groups: [] }, settings), groups, contract)
+  return 'pointer' in grouped ? grouped : contradictionInRecords(account, contract, timeOn(clock, real))
 }
 
-/** Why the fixed fields or the policy of a record cannot be served at `now`, in milliseconds on the account's clock. */
-export function contradictionInPins(
+function contradictionInGroups(groups: readonly GroupToCreate[], contract: Contract): Contradiction | undefined {
+  const [violation] = groups.length === 0 ? [] : check(contract, 'listDomainGroups', { groups, count: groups.length })
+  return violation && { pointer: violation.pointer.replace('/data', ''), reason: violation.reason }
+}
+
+/** Gives an account without groups these groups; or why it cannot have one of them. */
+export function placeGroups(
+  account: AccountState,
+  groups: readonly GroupToCreate[],
+  contract: Contract,
+): AccountState | Contradiction {
+  const { settings, groupIds, nameLimit, document } = contract
+  // Neither a fixture nor a file may move a domain from one group to another.
+  const strict = settings.sharedDomains === 'moved' ? { ...settings, sharedDomains: 'refused' as const } : settings
+  const members = membersBeside(undefined, account, strict)
+  let state = account
+  for (const [index, group] of groups.entries()) {
+    const refusal = (field: string, value: unknown, text: string): Contradiction => {
+      return { pointer: `/groups/${index}${field}`, reason: `is ${show(value)}, which ${text}` }
+    }
+    const { id, name } = group
+    if (nameProblems(name).length > 0) return refusal('/name', name, 'is no name of a group')
+    if (id !== undefined && state.groups.has(id)) return refusal('/id', id, 'is the id of a group before it')
+    const decision = createGroup(state, group, groupIds, strict, members)
+    if (!decision.ok) {
+      const [{ code, reason = code, field = '', value }] = decision.problems
+      return refusal(field, value, GROUP_PROBLEMS[reason] ?? reason)
+    }
+    state = decision.state
+    if (members !== undefined) for (const member of decision.value.domains) members.add(member)
+  }
+  // Names and ids of our own need no check, and its validator takes time to compile.
+  const isForeign = ({ id, name }: GroupToCreate) => id !== undefined || [...name].length > nameLimit
+  if (!document.isChanged && !groups.some(isForeign)) return state
+  return contradictionInGroups([...state.groups.values()], contract) ?? state
+}
+
+/**
+ * Why the record of a domain cannot be served at `now`, in milliseconds on the account's clock. With the contract of the
+ * package, only fixed fields and policies of a fixture can be wrong.
+ */
+export function contradictionInRecords(
   { domains, seed }: Pick<AccountRecord, 'domains' | 'seed'>,
   contract: Contract,
   now: number,
 ): Contradiction | undefined {
-  const isFixed = ({ pin, policy }: MonitoredDomain) => pin !== undefined || policy !== undefined
+  const isChecked = ({ pin, policy }: AccountRecord['domains'][number]) =>
+    pin !== undefined || policy !== undefined || contract.document.isChanged
   // Nearly no account has any, and the check makes a copy of each domain.
-  if (!domains.some(isFixed)) return undefined
+  if (!domains.some(isChecked)) return undefined
   const day = refreshDay(now, contract.settings.refresh)
-  // The check uses records with figures. Before its first figures, a record does not show what the domain publishes.
-  const present = domains.map(({ pinnedAt: _, ...domain }): MonitoredDomain => ({ ...domain, addedAt: 0 }))
+  // Before its first figures, a record does not show what the domain publishes.
+  const present = domains.map(({ pinnedAt: _, ...domain }) => ({ ...domain, addedAt: 0 }))
   const known = OrderedMap(present.map((domain) => [domain.name, domain] as const))
   for (const [index, domain] of present.entries()) {
-    if (!isFixed(domain)) continue
+    if (!isChecked(domain)) continue
+    const { pin = {}, policy = {} } = domain
     const place = `/domains/${index}`
-    const contradiction = contradictionIn(domain.pin ?? {})
+    const contradiction = contradictionIn(pin)
     if (contradiction !== undefined) return { pointer: `${place}/pin`, reason: contradiction }
-    const [violation] = check(contract, READERS.records, [recordOn({ seed, domains: known }, domain, day, contract)])
-    if (violation === undefined) continue
-    const field = domain.pin === undefined ? 'policy' : 'pin'
-    return { pointer: violation.pointer.replace('/data/0', `${place}/${field}`), reason: violation.reason }
-  }
-  return undefined
-}
-
-/** The check includes the record of a domain that is added now. */
-function contradictionInRecords({ domains, seed }: AccountRecord, contract: Contract, now: number) {
-  const day = refreshDay(now, contract.settings.refresh)
-  const added = { name: 'example.com', addedAt: now, features: [] }
-  const known = OrderedMap(domains.map((domain) => [domain.name, domain] as const))
-  for (const [index, domain] of [...domains, added].entries()) {
-    const record = recordOn({ seed, domains: known }, domain, day, contract)
-    const [violation] = record === undefined ? [] : check(contract, READERS.records, [record])
+    const [violation] = check(contract, 'listDmarc', [recordOn({ seed, domains: known }, domain, day, contract)])
     if (violation === undefined) continue
     const field = violation.pointer.replace('/data/0/', '')
-    const reason = `whose ${field} ${violation.reason} (/components/schemas/DmarcRecord)`
-    return domain === added
-      ? { pointer: '/domains', reason: `would get records ${reason}` }
-      : { pointer: `/domains/${index}`, reason: `would have a record ${reason}` }
+    const part = field in pin ? 'pin' : field in policy ? 'policy' : undefined
+    if (part !== undefined) return { pointer: `${place}/${part}/${field}`, reason: violation.reason }
+    return { pointer: place, reason: `would have a record whose ${field} ${violation.reason}` }
   }
   return undefined
 }
 
-function contradictionInGroups({ groups }: AccountRecord, contract: Contract): Contradiction | undefined {
-  const { settings } = contract
-  const [violation] = groups.length === 0 ? [] : check(contract, READERS.groups, { groups, count: groups.length })
-  if (violation !== undefined) {
-    const pointer = violation.pointer.replace('/data', '')
-    const schema = SCHEMAS[pointer.split('/')[3] ?? '']
-    const place = schema === undefined ? '' : ` (/components/schemas/${schema})`
-    return { pointer, reason: violation.reason + place }
-  }
-  const names = new Set<string>()
-  for (const [index, { name }] of groups.entries()) {
-    const pointer = `/groups/${index}`
-    if (nameProblems(name).length > 0) return { pointer: `${pointer}/name`, reason: `${show(name)} is no name` }
-    const compared = comparedName(name, settings.nameComparison)
-    if (names.has(compared)) {
-      const reason = `${show(name)} is the name of another group${because('name-comparison', settings)}`
-      return { pointer: `${pointer}/name`, reason }
-    }
-    names.add(compared)
-  }
-  return sharedDomain(groups, settings)
-}
-
-function sharedDomain(groups: readonly DomainGroup[], settings: Settings): Contradiction | undefined {
-  if (settings.sharedDomains === 'allowed') return undefined
-  const members = new Set<string>()
-  for (const [index, { domains }] of groups.entries()) {
-    const place = domains.findIndex((domain) => members.has(domain))
-    if (place >= 0) {
-      const reason = `${show(domains[place])} is a member of another group${because('shared-domains', settings)}`
-      return { pointer: `/groups/${index}/domains/${place}`, reason }
-    }
-    for (const domain of domains) members.add(domain)
-  }
-  return undefined
-}
-
-/** The setting that decides, with its value, as the end of a sentence. */
-export function because(setting: string | undefined, settings: Settings): string {
-  const [, value] = Object.entries(settings).find(([name]) => kebab(name) === setting) ?? []
-  return setting === undefined
-    ? ''
-    : ` (setting ${setting}: ${typeof value === 'string' ? value : JSON.stringify(value)})`
-}
-
-function check({ operations }: Api, operationId: string, data: unknown): readonly Violation[] {
+/** Checks a response of one of the operations that show the whole account. */
+function check({ operations }: Contract, operationId: string, data: unknown): readonly Violation[] {
   const operation = operations.find(({ id }) => id === operationId)
   return operation?.success.check({ success: true, data }) ?? []
 }

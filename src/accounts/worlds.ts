@@ -12,8 +12,7 @@ import type { SnapshotOutcome, SnapshotRequest, Store } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
 import { type AccountParameters, createAccount, recreateAccount } from './creation.ts'
 import type { AccountHistory, ExchangeLog } from './exchange-log.ts'
-import type { LoadedFixture } from './fixture.ts'
-import { secretsOf } from './fixture-keys.ts'
+import { type LoadedFixture, secretsOf } from './fixture.ts'
 
 /** The parameters of a new account that its creator does not choose. */
 type WorldDefaults = Pick<AccountParameters, 'seed' | 'now' | 'frozen' | 'plan' | 'faults'> & {
@@ -56,16 +55,14 @@ type ChosenAccount = Omit<AccountParameters, 'real' | 'id'> & {
 export const DEFAULT_ACCOUNT = 'default'
 /** A key that opens its own account. The key is also the id of that account. */
 export const SANDBOX = /^sandbox_[!-~]{1,120}$/
-/** In milliseconds: refusals for lack of room that follow each other within this time are logged as one event. */
-const SAME_EVENT = 60_000
 
 /** Creates, resets, copies and deletes accounts. Only the store holds the list and the contents of the accounts. */
 export class Worlds {
   readonly journal: Journal
   readonly #exchanges: ExchangeLog<unknown>
   readonly #deps: WorldsDeps
-  /** When an account was last refused for lack of room. */
-  #lastFull = Number.NEGATIVE_INFINITY
+  /** Whether an account was refused for lack of room. */
+  #wasFull = false
 
   constructor(deps: WorldsDeps) {
     this.#deps = deps
@@ -87,7 +84,7 @@ export class Worlds {
    * @throws StoreError `taken`, `full` or `damaged`, FixtureError.
    */
   async create({ id, ...chosen }: ChosenAccount): Promise<CreatedAccount> {
-    return this.#add({ ...chosen, id: id ?? (await this.#deps.store.newId()) }, { evictable: false })
+    return this.#add({ ...chosen, id: id ?? (await this.#deps.store.newId()) })
   }
 
   /** A random key that cannot be computed; `undefined` if keys are derived from the seed. */
@@ -109,8 +106,6 @@ export class Worlds {
   checkDefaults(): void {
     const { contract, clock, defaults } = this.#deps
     const { fixture, ...rest } = defaults
-    // Tests create accounts from the ready-made fixtures with the contract of the package.
-    if (contract.document.validated && fixture.origin !== undefined) return
     createAccount(fixture, { ...rest, id: DEFAULT_ACCOUNT, real: clock() }, contract)
   }
 
@@ -129,13 +124,10 @@ export class Worlds {
   async setUpSandbox(secret: string): Promise<string | undefined> {
     if (!this.opensFor(secret)) return undefined
     try {
-      await this.#add({ id: secret, apiKey: secret }, { evictable: true })
+      await this.#add({ id: secret, apiKey: secret }, true)
     } catch (error) {
-      if (!(error instanceof StoreError)) throw error
-      // The data of this key is unreadable. Another account in its place would hide that.
-      if (error.problem === 'damaged') return undefined
       // Another request with the key was faster, or a client has created an account with this id.
-      if (error.problem !== 'taken') throw error
+      if (!(error instanceof StoreError) || error.problem !== 'taken') throw error
     }
     return secret
   }
@@ -206,37 +198,29 @@ export class Worlds {
     )
   }
 
-  async #add(
-    { fixture, ...chosen }: ChosenAccount & { id: string },
-    { evictable }: { evictable: boolean },
-  ): Promise<CreatedAccount> {
+  async #add({ fixture, ...chosen }: ChosenAccount & { id: string }, evictable = false): Promise<CreatedAccount> {
     const { store, defaults, contract, clock, maxAccounts } = this.#deps
-    const capacity = { limit: maxAccounts, evictable }
-    // This check comes first, because creating the account costs far more than refusing it.
-    const isTaken = (await store.find('id', chosen.id)) !== undefined
-    if (!isTaken && !(await store.hasRoom(capacity))) throw this.#refuseFull()
     const apiKey = chosen.apiKey ?? this.drawKey()
     const { fixture: usual, ...rest } = defaults
     const parameters = { ...rest, ...givenFields({ ...chosen, apiKey }), id: chosen.id, real: clock() }
-    const state = createAccount(fixture ?? usual, parameters, contract)
-    const secret = typeof apiKey === 'string' ? apiKey : deriveKey(state.seed, state.id)
-    this.journal.redactions.learn([secret, ...secretsOf(fixture ?? usual)])
-    await store.create(state, capacity).catch((error) => {
-      // Other requests were faster.
+    const account = createAccount(fixture ?? usual, parameters, contract)
+    const secret = typeof apiKey === 'string' ? apiKey : deriveKey(account.seed, account.id)
+    // A client may present a key before the account is written.
+    this.journal.redactions.learn([secret, ...secretsOf(fixture)])
+    await store.create(account, { limit: maxAccounts, evictable }).catch((error) => {
       throw error instanceof StoreError && error.problem === 'full' ? this.#refuseFull() : error
     })
-    return { account: state, apiKey: secret }
+    return { account, apiKey: secret }
   }
 
-  /** The refusal of an account for lack of room. The log has one line for a series of such refusals. */
+  /** The refusal of an account for lack of room. The log has one line for all of them. */
   #refuseFull(): StoreError {
-    const { log, clock, maxAccounts } = this.#deps
-    const now = clock()
+    const { log, maxAccounts } = this.#deps
     const reason =
       `There is no room for another account: there are ${maxAccounts}, and no sandbox can be deleted for it. ` +
       'Delete accounts, or start the server with a larger --max-accounts'
-    if (now - this.#lastFull >= SAME_EVENT) log.warn({ accounts: maxAccounts }, `${reason}.`)
-    this.#lastFull = now
+    if (!this.#wasFull) log.warn({ accounts: maxAccounts }, `${reason}.`)
+    this.#wasFull = true
     return Object.assign(new StoreError('full', reason), { reported: true })
   }
 }

@@ -1,16 +1,16 @@
 import { FIXTURE_NAMES } from '../accounts/fixture.ts'
-import { type Api, codesOf } from '../contract/api.ts'
+import { type Api, codesOf, operationOf } from '../contract/api.ts'
 import { readLimits } from '../contract/control-api.ts'
 import type { Schemas } from '../contract/control-plane.ts'
 import { FAULT_KINDS } from '../faults/kinds.ts'
 import { valueAt } from '../ground/json.ts'
 import { SEARCHED_WORDS } from '../journal/search.ts'
-import { type ControlContext, done, type Handler } from './handler.ts'
+import { type ControlContext, done, type Handlers } from './handler.ts'
 
 type About = Schemas['About']
 type Kind = About['faults']['kinds'][number]
 
-export const getAbout: Handler<'getAbout'> = (call) => done(describeAbout(call))
+export const aboutHandlers: Handlers = { getAbout: (call) => done(describeAbout(call)) }
 
 /** What there is to choose from, and how the control plane is called. */
 export function describeAbout({
@@ -21,6 +21,7 @@ export function describeAbout({
   const { basePath, operations, settings } = contract
   const offered = api.operations.filter(({ id }) => observed?.offers.has(id) ?? true)
   const { pageLimit } = readLimits(api)
+  const search = operationOf(api, 'listRequests')?.parameters.get('search')
   return {
     base_path: basePath,
     operations: operations.map((operation) => {
@@ -32,18 +33,18 @@ export function describeAbout({
     control: offered.map(({ id, method, path }) => ({ id, method, path })),
     plans: [...settings.plans.order],
     fixtures: [...FIXTURE_NAMES],
-    profiles: at<About['profiles']>(api, 'schemas/Profile/enum') ?? [],
-    policies: at<About['policies']>(api, 'schemas/PolicyName/enum') ?? [],
+    profiles: at<About['profiles']>(api, 'Profile/enum') ?? [],
+    policies: at<About['policies']>(api, 'PolicyName/enum') ?? [],
     refresh: settings.refresh,
     page_limit: pageLimit,
-    search: { characters: at<number>(api, 'parameters/search/schema/maxLength') ?? 0, words: SEARCHED_WORDS },
+    search: { characters: Number(search?.['maxLength']), words: SEARCHED_WORDS },
     faults: describeFaults(api),
   }
 }
 
 /** The kinds of faults and the fields of a rule, in the words of the document. */
 export function describeFaults(api: Api): About['faults'] {
-  const say = (place: string) => at<string>(api, `schemas/FaultRule/properties/${place}/description`) ?? ''
+  const say = (place: string) => at<string>(api, `FaultRule/properties/${place}/description`) ?? ''
   // To respond is two of them: with an error of the service, or with anything.
   const named = Object.entries(FAULT_KINDS).flatMap(([name, { field, phase }]) =>
     (name === 'respond' ? ['error', 'status'] : [name]).map((name) => ({ name, field, phase })),
@@ -58,7 +59,7 @@ export function describeFaults(api: Api): About['faults'] {
   }
 }
 
-/** What the document has at a place among its components. */
+/** What the document has at a place among its schemas. */
 function at<Value>({ document }: Api, place: string): Value | undefined {
-  return valueAt(document.resolved, `/components/${place}`) as Value | undefined
+  return valueAt(document.resolved, `/components/schemas/${place}`) as Value | undefined
 }

@@ -8,65 +8,68 @@ import type { Fixture } from '../domain/fixture.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import { StoreError, type StoreProblem } from '../store/store-error.ts'
 import { refuseLateInstant } from './clock.ts'
-import { type AccountHandler, type ControlContext, done, type Handler } from './handler.ts'
+import { type AccountHandlers, type ControlContext, done, type Handlers } from './handler.ts'
 import { answerPage } from './paging.ts'
 import { invalid, unknownName } from './refusals.ts'
 
 /** Problems of one account that must not hide the other accounts. */
 const LEFT_OUT: ReadonlySet<string> = new Set<StoreProblem>(['unknown-account', 'damaged'])
 
-export const listAccounts: Handler<'listAccounts'> = async (call) => {
-  const ids = await call.store.list()
-  const page = answerPage(call, 'accounts', { items: ids, idOf: (id) => id, report: (id) => id })
-  if (!page.ok) return page
-  const made = await Promise.allSettled(
-    page.data.accounts.map(async (id) => reportAccount(call, (await call.store.read(id)).state)),
-  )
-  const accounts = made.flatMap((each) => {
-    if (each.status === 'fulfilled') return [each.value]
-    // The account may have been deleted since the list was read, or a shared store may have lost a part of it.
-    if (each.reason instanceof StoreError && LEFT_OUT.has(each.reason.problem)) return []
-    throw each.reason
-  })
-  return done({ ...page.data, accounts })
+export const accountsHandlers: Handlers = {
+  async listAccounts(call) {
+    const page = answerPage(call, 'accounts', { items: await call.store.list(), idOf: (id) => id, report: (id) => id })
+    if (!page.ok) return page
+    const made = await Promise.allSettled(
+      page.data.accounts.map(async (id) => reportAccount(call, (await call.store.read(id)).state)),
+    )
+    const accounts = made.flatMap((each) => {
+      if (each.status === 'fulfilled') return [each.value]
+      // The account may have been deleted since the list was read, or a shared store may have lost a part of it.
+      if (each.reason instanceof StoreError && LEFT_OUT.has(each.reason.problem)) return []
+      throw each.reason
+    })
+    return done({ ...page.data, accounts })
+  },
+
+  async createAccount(call) {
+    const { id, plan, api_key } = call.body
+    const beginning = await readBeginning(call)
+    if ('ok' in beginning) return beginning
+    // A sandbox is the same whether it is opened by its key or created by its id.
+    const chosenKey = api_key ?? (id !== undefined && SANDBOX.test(id) ? id : undefined)
+    const created = await call.worlds.create({ id, plan, apiKey: chosenKey, ...beginning })
+    return done({ account: await reportAccount(call, created.account), api_key: created.apiKey })
+  },
 }
 
-export const createAccount: Handler<'createAccount'> = async (call) => {
-  const { id, plan, api_key } = call.body
-  const beginning = await readBeginning(call)
-  if ('ok' in beginning) return beginning
-  // A sandbox is the same whether it is opened by its key or created by its id.
-  const chosenKey = api_key ?? (id !== undefined && SANDBOX.test(id) ? id : undefined)
-  const created = await call.worlds.create({ id, plan, apiKey: chosenKey, ...beginning })
-  return done({ account: await reportAccount(call, created.account), api_key: created.apiKey })
-}
+export const accountHandlers: AccountHandlers = {
+  async getAccount(call) {
+    const account = await reportAccount(call, call.account)
+    return done({ account, api_key: call.worlds.findPublicKey(call.account) ?? null })
+  },
 
-export const getAccount: AccountHandler<'getAccount'> = async (call) => {
-  const account = await reportAccount(call, call.account)
-  return done({ account, api_key: call.worlds.findPublicKey(call.account) ?? null })
-}
+  async updateAccount(call) {
+    const { plan } = call.body
+    const refusal = refuseUnknownPlan(call.contract, plan)
+    if (refusal) return refusal
+    const decision = await call.store.update<undefined, AdminCode>(call.account.id, (state) =>
+      accept({ ...state, plan }, undefined),
+    )
+    return decision.ok ? done({ account: await reportAccount(call, decision.state) }) : decision
+  },
 
-export const updateAccount: AccountHandler<'updateAccount'> = async (call) => {
-  const { plan } = call.body
-  const refusal = refuseUnknownPlan(call.contract, plan)
-  if (refusal) return refusal
-  const decision = await call.store.update<undefined, AdminCode>(call.account.id, (state) =>
-    accept({ ...state, plan }, undefined),
-  )
-  return decision.ok ? done({ account: await reportAccount(call, decision.state) }) : decision
-}
+  async deleteAccount({ account, worlds }) {
+    if (account.id === DEFAULT_ACCOUNT) return refuse({ code: 'protected', value: account.id })
+    await worlds.delete(account.id)
+    return done()
+  },
 
-export const deleteAccount: AccountHandler<'deleteAccount'> = async ({ account, worlds }) => {
-  if (account.id === DEFAULT_ACCOUNT) return refuse({ code: 'protected', value: account.id })
-  await worlds.delete(account.id)
-  return done()
-}
-
-export const resetAccount: AccountHandler<'resetAccount'> = async (call) => {
-  const beginning = await readBeginning(call)
-  if ('ok' in beginning) return beginning
-  const account = await call.worlds.reset(call.account.id, beginning)
-  return done({ account: await reportAccount(call, account) })
+  async resetAccount(call) {
+    const beginning = await readBeginning(call)
+    if ('ok' in beginning) return beginning
+    const account = await call.worlds.reset(call.account.id, beginning)
+    return done({ account: await reportAccount(call, account) })
+  },
 }
 
 export async function reportAccount(

@@ -40,15 +40,11 @@ export function urlsFor(
   return { ...own, baseUrl, adminUrl: at(own.adminUrl) }
 }
 
-/** A text that was written earlier, with the URLs replaced by those for the present client. */
+/**
+ * A text that was written earlier, with the URLs replaced by those for the present client. A host with brackets would
+ * need quotes, and the words of the text are no longer known.
+ */
 export function readdress(text: string, own: ServerUrls, asked: ServerUrls): string {
-  const from = originOf(own)
-  const to = asked.baseUrl.slice(0, asked.baseUrl.length - own.baseUrl.length + from.length)
-  // A host with brackets needs quotes, and the words of the text are no longer known.
-  if (to.includes('[')) return text
-  return text.split(from).reduce((before, after) => before + (/^\d/.test(after) ? from : to) + after)
-}
-
-function originOf({ baseUrl }: ServerUrls): string {
-  return /^http:\/\/[^/]+/.exec(baseUrl)?.[0] ?? baseUrl
+  if (asked.adminUrl.includes('[')) return text
+  return text.replaceAll(own.baseUrl, asked.baseUrl).replaceAll(own.adminUrl, asked.adminUrl)
 }

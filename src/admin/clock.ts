@@ -7,38 +7,41 @@ import { accept } from '../domain/errors.ts'
 import { parseDuration, writeInstant } from '../domain/iso-8601.ts'
 import { LIMITS } from '../domain/limits.ts'
 import { RealDate } from '../ground/timers.ts'
-import { type AccountContext, type AccountHandler, type ControlOutcome, done } from './handler.ts'
+import { type AccountContext, type AccountHandlers, type ControlOutcome, done } from './handler.ts'
 import { openWindowEnds } from './quotas.ts'
 import { invalid } from './refusals.ts'
 
-export const getClock: AccountHandler<'getClock'> = (call) => reportClock(call, call.account)
+export const clockHandlers: AccountHandlers = {
+  getClock: (call) => reportClock(call, call.account),
 
-export const updateClock: AccountHandler<'updateClock'> = async (call) => {
-  const { now, advance, to, frozen } = call.body
-  const change: ClockChange = {
-    ...(now !== undefined && { now: RealDate.parse(now) }),
-    ...(advance !== undefined && { advance: parseDuration(advance) ?? 0 }),
-    ...(frozen !== undefined && { frozen }),
-  }
-  const refusal = refuseLateInstant(now)
-  if (refusal) return refusal
-  const windowEnds = to === 'window-end' ? await openWindowEnds(call) : []
-  const decision = await call.store.update<undefined, AdminCode>(call.account.id, (state) => {
-    const real = call.clock()
-    if (to !== undefined) {
-      const pending = { now: timeOn(state.clock, real), windowEnds, keys: state.keys }
-      const instant = nextEnding(to, pending, call.contract.settings)
-      if (instant === undefined) return invalid('/to', to, NOTHING[to], { now: writeInstant(pending.now) })
-      change.now = instant
+  async updateClock(call) {
+    const { now, advance, to, frozen } = call.body
+    const change: ClockChange = {
+      ...(now !== undefined && { now: RealDate.parse(now) }),
+      ...(advance !== undefined && { advance: parseDuration(advance) ?? 0 }),
+      ...(frozen !== undefined && { frozen }),
     }
-    const clock = changeClock(state.clock, change, real)
-    if (clock === undefined) return invalid('/now', now, 'backwards', { now: writeInstant(timeOn(state.clock, real)) })
-    // A clock that has run past the limit can still be stopped.
-    if (timeOn(clock, real) > Math.max(LIMITS.lastSetting, timeOn(state.clock, real)))
-      return to === undefined ? invalid('/advance', advance, 'range') : invalid('/to', to, 'range')
-    return accept({ ...state, clock }, undefined)
-  })
-  return decision.ok ? reportClock(call, decision.state) : decision
+    const refusal = refuseLateInstant(now)
+    if (refusal) return refusal
+    const windowEnds = to === 'window-end' ? await openWindowEnds(call) : []
+    const decision = await call.store.update<undefined, AdminCode>(call.account.id, (state) => {
+      const real = call.clock()
+      if (to !== undefined) {
+        const pending = { now: timeOn(state.clock, real), windowEnds, keys: state.keys }
+        const instant = nextEnding(to, pending, call.contract.settings)
+        if (instant === undefined) return invalid('/to', to, NOTHING[to], { now: writeInstant(pending.now) })
+        change.now = instant
+      }
+      const clock = changeClock(state.clock, change, real)
+      if (clock === undefined)
+        return invalid('/now', now, 'backwards', { now: writeInstant(timeOn(state.clock, real)) })
+      // A clock that has run past the limit can still be stopped.
+      if (timeOn(clock, real) > Math.max(LIMITS.lastSetting, timeOn(state.clock, real)))
+        return to === undefined ? invalid('/advance', advance, 'range') : invalid('/to', to, 'range')
+      return accept({ ...state, clock }, undefined)
+    })
+    return decision.ok ? reportClock(call, decision.state) : decision
+  },
 }
 
 /** The reason of the catalogue for an ending that has no future instant. */

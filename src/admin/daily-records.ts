@@ -6,7 +6,7 @@ import { firstRefresh, refreshDay } from '../domain/dmarc.ts'
 import { readDay, writeDay as writeDate } from '../domain/iso-8601.ts'
 import { LIMITS } from '../domain/limits.ts'
 import { recordsFrom } from '../figures/figures.ts'
-import type { AccountContext, AccountHandler } from './handler.ts'
+import type { AccountContext, AccountHandlers } from './handler.ts'
 import { invalid } from './refusals.ts'
 
 interface Period {
@@ -14,26 +14,32 @@ interface Period {
   to: number
 }
 
-export const listDailyRecords: AccountHandler<'listDailyRecords'> = (call) => {
-  const { account, contract, now } = call
-  const period = readPeriod(call.query)
-  if ('ok' in period) return period
-  const wanted = readDomains(call, call.query.domain)
-  if ('ok' in wanted) return wanted
-  const excess = checkSize(wanted.length, period, call.limits.recordsLimit)
-  if (excess !== undefined) return excess
-  const { from, to } = period
-  const days = Array.from({ length: to - from + 1 }, (_, index): DailyRecords => {
-    return { date: writeDate(from + index), records: [] }
-  })
-  const today = refreshDay(now, contract.settings.refresh)
-  for (const domain of wanted) {
-    const earliest = Math.max(from, Math.min(today, firstRefresh(domain, contract.settings)))
-    for (const [index, record] of recordsFrom(account, domain, earliest, to, contract).entries()) {
-      if (record !== undefined) days[earliest - from + index]?.records.push(record)
+export const recordHandlers: AccountHandlers = {
+  listDailyRecords(call) {
+    const { account, contract, now } = call
+    const period = readPeriod(call.query)
+    if ('ok' in period) return period
+    const wanted = readDomains(call, call.query.domain)
+    if ('ok' in wanted) return wanted
+    const excess = checkSize(wanted.length, period, call.limits.recordsLimit)
+    if (excess !== undefined) return excess
+    const { from, to } = period
+    const days = Array.from({ length: to - from + 1 }, (_, index): DailyRecords => {
+      return { date: writeDate(from + index), records: [] }
+    })
+    const today = refreshDay(now, contract.settings.refresh)
+    for (const domain of wanted) {
+      const earliest = Math.max(from, Math.min(today, firstRefresh(domain, contract.settings)))
+      for (const [index, record] of recordsFrom(account, domain, earliest, to, contract).entries()) {
+        if (record !== undefined) days[earliest - from + index]?.records.push(record)
+      }
     }
-  }
-  return { ok: true, data: { days }, write: () => `{"days":[${days.map((day) => writeDay(day, contract)).join(',')}]}` }
+    return {
+      ok: true,
+      data: { days },
+      write: () => `{"days":[${days.map((day) => writeDay(day, contract)).join(',')}]}`,
+    }
+  },
 }
 
 function readPeriod(query: QueryOf<'listDailyRecords'>): Period | AdminRefusal {
@@ -56,15 +62,12 @@ function readPeriod(query: QueryOf<'listDailyRecords'>): Period | AdminRefusal {
  * removed one. A client need not know that another client has just removed a domain.
  */
 function readDomains(
-  { account, contract, limits }: AccountContext,
+  { account, contract }: AccountContext,
   names: string | undefined,
 ): readonly MonitoredDomain[] | AdminRefusal {
   if (names === undefined) return [...account.domains.values()]
-  const given = names.split(',')
-  const { namedDomains: limit } = limits
-  if (given.length > limit) return invalid('domain', names, 'names', { limit, count: given.length })
   const domains = new Set<MonitoredDomain>()
-  for (const text of given) {
+  for (const text of names.split(',')) {
     const name = contract.canonicalHostname(text)
     if (name === undefined) return invalid('domain', text, 'hostname')
     const domain = account.domains.get(name)

@@ -1,4 +1,4 @@
-import { contradictionInPins } from '../accounts/validation.ts'
+import { contradictionInRecords } from '../accounts/validation.ts'
 import type { DomainEvent, DomainReport, MonitoredDomainReport, PathOf } from '../contract/control-plane.ts'
 import type { MonitoredDomain } from '../domain/account.ts'
 import { contradictionIn, refreshDay } from '../domain/dmarc.ts'
@@ -10,7 +10,7 @@ import { eventsOf } from '../figures/events.ts'
 import { characterIn, recordOn, reportsOn, sourceOf } from '../figures/figures.ts'
 import { usualBeginning } from '../figures/profiles.ts'
 import { valueAt } from '../ground/json.ts'
-import { type AccountContext, type AccountHandler, type ControlOutcome, done } from './handler.ts'
+import { type AccountContext, type AccountHandlers, type ControlOutcome, done } from './handler.ts'
 import { answerPage } from './paging.ts'
 import { invalid, notFound } from './refusals.ts'
 import { changeAsService } from './service-change.ts'
@@ -18,12 +18,38 @@ import { changeAsService } from './service-change.ts'
 /** The events of a domain are listed for this many days before and after today. */
 const EVENTS = { before: 60, after: 90 }
 
-export const listMonitoredDomains: AccountHandler<'listMonitoredDomains'> = (call) =>
-  answerPage(call, 'domains', {
-    items: call.account.domains.values(),
-    idOf: ({ name }) => name,
-    report: (domain) => reportDomain(call, domain),
-  })
+export const domainHandlers: AccountHandlers = {
+  listMonitoredDomains: (call) =>
+    answerPage(call, 'domains', {
+      items: call.account.domains.values(),
+      idOf: ({ name }) => name,
+      report: (domain) => reportDomain(call, domain),
+    }),
+
+  addMonitoredDomains: changeAsService<'addMonitoredDomains'>('addDomains', 'domains', 'count'),
+  removeMonitoredDomains: changeAsService<'removeMonitoredDomains'>('deleteDomains', 'domains', 'count'),
+
+  setFeatures(call) {
+    const { features } = call.body
+    return changeDomain(call, (domain) => ({ ...domain, features }))
+  },
+
+  pinDmarc(call) {
+    const { profile, ...pin } = call.body
+    const today = refreshDay(call.now, call.contract.settings.refresh)
+    const contradiction = contradictionIn(pin)
+    if (contradiction) return invalid('', call.body, 'contradiction', { expected: contradiction })
+    // If the request has no profile, the domain keeps its own: a fixed policy should not change the volume of mail.
+    const fixed = Object.keys(pin).length > 0 ? pin : undefined
+    return changeDomain(call, (domain) => ({
+      ...changePin(domain, fixed, call.now),
+      ...(profile !== undefined && profile !== domain.profile && { profile, since: usualBeginning(profile, today) }),
+    }))
+  },
+
+  unpinDmarc: (call) =>
+    changeDomain(call, ({ profile: _, since: __, ...domain }) => changePin(domain, undefined, call.now)),
+}
 
 function reportDomain({ account, contract, now }: AccountContext, domain: MonitoredDomain): MonitoredDomainReport {
   const { name, addedAt, features, pin = {}, pinnedAt } = domain
@@ -58,32 +84,6 @@ function stateOf(from: number | undefined, until: number | undefined, today: num
   return until !== undefined && until <= today ? 'past' : 'present'
 }
 
-export const addMonitoredDomains = changeAsService<'addMonitoredDomains'>('addDomains', 'domains', 'count')
-
-export const removeMonitoredDomains = changeAsService<'removeMonitoredDomains'>('deleteDomains', 'domains', 'count')
-
-export const setFeatures: AccountHandler<'setFeatures'> = (call) => {
-  const { features } = call.body
-  return changeDomain(call, (domain) => ({ ...domain, features }))
-}
-
-export const pinDmarc: AccountHandler<'pinDmarc'> = (call) => {
-  const { profile, ...pin } = call.body
-  const today = refreshDay(call.now, call.contract.settings.refresh)
-  const contradiction = contradictionIn(pin)
-  if (contradiction) return invalid('', call.body, 'contradiction', { expected: contradiction })
-  // If the request has no profile, the domain keeps its own: a fixed policy should not change the volume of mail.
-  const fixed = Object.keys(pin).length > 0 ? pin : undefined
-  return changeDomain(call, (domain) => ({
-    ...changePin(domain, fixed, call.now),
-    ...(profile !== undefined && profile !== domain.profile && { profile, since: usualBeginning(profile, today) }),
-  }))
-}
-
-export const unpinDmarc: AccountHandler<'unpinDmarc'> = (call) => {
-  return changeDomain(call, ({ profile: _, since: __, ...domain }) => changePin(domain, undefined, call.now))
-}
-
 async function changeDomain(
   call: AccountContext & { parameters: PathOf<'pinDmarc'>; body?: unknown },
   change: (domain: MonitoredDomain) => MonitoredDomain,
@@ -95,9 +95,9 @@ async function changeDomain(
     const domain = state.domains.get(name)
     if (domain === undefined) return notFound('domain', given)
     const next = change(domain)
-    const contradiction = contradictionInPins({ domains: [next], seed: account.seed }, contract, now)
+    const contradiction = contradictionInRecords({ domains: [next], seed: account.seed }, contract, now)
     if (contradiction !== undefined) {
-      const field = contradiction.pointer.replace('/domains/0/pin', '')
+      const field = contradiction.pointer.replace(/^.domains.0(.pin)?/, '')
       const expected = field === '' ? contradiction.reason : `has ${field.slice(1)}, which ${contradiction.reason}`
       return invalid(field, valueAt(call.body, field), 'contradiction', { expected })
     }

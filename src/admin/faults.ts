@@ -8,63 +8,66 @@ import { phaseOf } from '../faults/kinds.ts'
 import { findRuleProblem } from '../faults/rule-check.ts'
 import {
   type AccountContext,
-  type AccountHandler,
+  type AccountHandlers,
   type ControlContext,
   type ControlOutcome,
   done,
-  type Handler,
+  type Handlers,
 } from './handler.ts'
 import { answerPage } from './paging.ts'
 import { notFound, tooMany } from './refusals.ts'
 
-// The schema admits only rules of known kinds.
-export const listFaultSets: Handler<'listFaultSets'> = (call) =>
-  done({ sets: structuredClone(setsOf(call)) as FaultSetReport[] })
-
-export const addFaultSet: AccountHandler<'addFaultSet'> = async (call) => {
-  const { set: name } = call.parameters
-  const sets = setsOf(call)
-  const set = sets.find((each) => each.name === name)
-  if (set === undefined) {
-    const names = sets.map((each) => each.name)
-    return notFound('fault set', name, names)
-  }
-  const added = await addRules(
-    call,
-    set.rules.map((rule) => ({ set: name, rule })),
-  )
-  if (!added.ok) return added
-  return done({ faults: added.value.map((fault) => reportFault(call, fault)) })
+export const faultSetHandlers: Handlers = {
+  // The schema admits only rules of known kinds.
+  listFaultSets: (call) => done({ sets: structuredClone(setsOf(call)) as FaultSetReport[] }),
 }
 
-export const listFaults: AccountHandler<'listFaults'> = async (call) => {
-  const { tallies } = (await call.store.read(call.account.id)).counters
-  return answerPage(call, 'faults', {
-    items: call.account.faults,
-    idOf: ({ id }) => id,
-    report: (fault) => reportFault(call, fault, tallies.get(fault.id)),
-  })
-}
+export const faultHandlers: AccountHandlers = {
+  async addFaultSet(call) {
+    const { set: name } = call.parameters
+    const sets = setsOf(call)
+    const set = sets.find((each) => each.name === name)
+    if (set === undefined) {
+      const names = sets.map((each) => each.name)
+      return notFound('fault set', name, names)
+    }
+    const added = await addRules(
+      call,
+      set.rules.map((rule) => ({ set: name, rule })),
+    )
+    if (!added.ok) return added
+    return done({ faults: added.value.map((fault) => reportFault(call, fault)) })
+  },
 
-export const addFault: AccountHandler<'addFault'> = async (call) => {
-  // This is a copy, because a caller in the same process may change its own object later.
-  const rule = JSON.parse(JSON.stringify(call.body)) as FaultRule
-  const problem = findRuleProblem(rule, call.contract, call.limits)
-  if (problem) return refuse(problem)
-  const added = await addRules(call, [{ rule }])
-  if (!added.ok) return added
-  const [fault] = added.value
-  if (fault === undefined) throw new Error('The store has lost the added rule.')
-  return done({ fault: reportFault(call, fault) })
-}
+  async listFaults(call) {
+    const { tallies } = (await call.store.read(call.account.id)).counters
+    return answerPage(call, 'faults', {
+      items: call.account.faults,
+      idOf: ({ id }) => id,
+      report: (fault) => reportFault(call, fault, tallies.get(fault.id)),
+    })
+  },
 
-export const clearFaults: AccountHandler<'clearFaults'> = (call) => removeFaults(call, () => false)
+  async addFault(call) {
+    // This is a copy, because a caller in the same process may change its own object later.
+    const rule = JSON.parse(JSON.stringify(call.body)) as FaultRule
+    const problem = findRuleProblem(rule, call.contract, call.limits)
+    if (problem) return refuse(problem)
+    const added = await addRules(call, [{ rule }])
+    if (!added.ok) return added
+    const [fault] = added.value
+    if (fault === undefined) throw new Error('The store has lost the added rule.')
+    return done({ fault: reportFault(call, fault) })
+  },
 
-export const deleteFault: AccountHandler<'deleteFault'> = (call) => {
-  const { fault: id } = call.parameters
-  return call.account.faults.some((fault) => fault.id === id)
-    ? removeFaults(call, (fault) => fault.id !== id)
-    : notFound('fault', id)
+  clearFaults: (call) => removeFaults(call, () => false),
+
+  deleteFault(call) {
+    const { fault: id } = call.parameters
+    return call.account.faults.some((fault) => fault.id === id)
+      ? removeFaults(call, (fault) => fault.id !== id)
+      : notFound('fault', id)
+  },
 }
 
 function setsOf({ faultSets }: Pick<ControlContext, 'faultSets'>): FaultSet[] {

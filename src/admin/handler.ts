@@ -78,16 +78,20 @@ interface RequestOf<Id extends CallId> {
  */
 export type ControlOutcome<Data = unknown> = { ok: true; data: Data; write?: () => string } | AdminRefusal
 
-/** The implementation of an operation. HTTP and the library use the same handler. */
-export type Handler<Id extends CallId> = (call: ControlContext & RequestOf<Id>) => Awaitable<ControlOutcome<DataOf<Id>>>
+/** The implementations of operations. HTTP and the library use the same ones. */
+export type Handlers = {
+  readonly [Id in CallId]?: (call: ControlContext & RequestOf<Id>) => Awaitable<ControlOutcome<DataOf<Id>>>
+}
 
-/** The handler of an operation about one account. */
+/** The implementation of an operation about one account, which is called only if there is such an account. */
 export type AccountHandler<Id extends CallId> = (
   call: AccountContext & RequestOf<Id>,
 ) => Awaitable<ControlOutcome<DataOf<Id>>>
 
+export type AccountHandlers = { readonly [Id in CallId]?: AccountHandler<Id> }
+
 export function done<Data>(data: Data): ControlOutcome<Data>
-export function done(): ControlOutcome<Record<string, unknown>>
+export function done(): ControlOutcome<Record<string, never>>
 export function done(data: unknown = {}): ControlOutcome {
   return { ok: true, data }
 }

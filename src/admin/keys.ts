@@ -5,55 +5,59 @@ import { writeInstant } from '../domain/iso-8601.ts'
 import { type ApiKey, isInGrace } from '../domain/keys.ts'
 import { deriveLaterKey, identityOf } from '../ground/secrets.ts'
 import { RealDate } from '../ground/timers.ts'
-import { type AccountContext, type AccountHandler, done } from './handler.ts'
+import { type AccountContext, type AccountHandlers, done } from './handler.ts'
 import { answerPage } from './paging.ts'
 import { invalid, notFound, taken, tooMany } from './refusals.ts'
 
-export const listKeys: AccountHandler<'listKeys'> = (call) =>
-  answerPage(call, 'keys', {
-    items: call.account.keys,
-    idOf: ({ id }) => id,
-    report: (key) => reportKey(call, key),
-  })
+export const keyHandlers: AccountHandlers = {
+  listKeys: (call) =>
+    answerPage(call, 'keys', {
+      items: call.account.keys,
+      idOf: ({ id }) => id,
+      report: (key) => reportKey(call, key),
+    }),
 
-export const createKey: AccountHandler<'createKey'> = async (call) => {
-  const { account, store, now, limits } = call
-  const { label, key, created_at } = call.body
-  const createdAt = created_at === undefined ? now : RealDate.parse(created_at)
-  if (createdAt > now) return invalid('/created_at', created_at, 'future', { now: writeInstant(now) })
-  const chosen = key ?? call.worlds.drawKey()
-  // A client may present it before its write is done. A derived key is known by its form.
-  if (chosen !== undefined) call.exchanges.journal.redactions.learn([chosen])
-  let secret = chosen ?? ''
-  const decision = await store.update(account.id, (state) => {
-    if (state.keys.length >= limits.keysPerAccount) return tooMany(limits.keysPerAccount, 'keys')
-    const ids = new Set(state.keys.map(({ id }) => id))
-    let keysCreated = state.keysCreated + 1
-    const derive = () => deriveLaterKey(state, keysCreated)
-    // The account may already have the next derived key, because a client has added it.
-    for (let tries = 0; tries < ids.size && chosen === undefined && ids.has(identityOf(derive()).id); tries++) {
-      keysCreated++
-    }
-    secret = chosen ?? derive()
-    const created = { ...identityOf(secret), createdAt, disabled: false, ...(label !== undefined && { label }) }
-    if (ids.has(created.id)) return taken('a key', created.id)
-    return accept({ ...state, keys: [...state.keys, created], keysCreated }, created)
-  })
-  if (!decision.ok) return decision
-  return done({ key: reportKey(call, decision.value), api_key: secret })
-}
+  async createKey(call) {
+    const { account, store, now, limits } = call
+    const { label, key, created_at } = call.body
+    const createdAt = created_at === undefined ? now : RealDate.parse(created_at)
+    if (createdAt > now) return invalid('/created_at', created_at, 'future', { now: writeInstant(now) })
+    const chosen = key ?? call.worlds.drawKey()
+    // A client may present it before its write is done. A derived key is known by its form.
+    if (chosen !== undefined) call.exchanges.journal.redactions.learn([chosen])
+    let secret = chosen ?? ''
+    const decision = await store.update(account.id, (state) => {
+      if (state.keys.length >= limits.keysPerAccount) return tooMany(limits.keysPerAccount, 'keys')
+      const ids = new Set(state.keys.map(({ id }) => id))
+      let keysCreated = state.keysCreated + 1
+      const derive = () => deriveLaterKey(state, keysCreated)
+      // The account may already have the next derived key, because a client has added it.
+      for (let tries = 0; tries < ids.size && chosen === undefined && ids.has(identityOf(derive()).id); tries++) {
+        keysCreated++
+      }
+      secret = chosen ?? derive()
+      const created = { ...identityOf(secret), createdAt, disabled: false, ...(label !== undefined && { label }) }
+      if (ids.has(created.id)) return taken('a key', created.id)
+      return accept({ ...state, keys: [...state.keys, created], keysCreated }, created)
+    })
+    if (!decision.ok) return decision
+    return done({ key: reportKey(call, decision.value), api_key: secret })
+  },
 
-export const updateKey: AccountHandler<'updateKey'> = (call) => {
-  const { disabled } = call.body
-  return changeKey(call, call.parameters.key, (state, key) =>
-    state.keys.map((each) => (each === key ? { ...each, disabled } : each)),
-  )
-}
+  updateKey(call) {
+    const { disabled } = call.body
+    return changeKey(call, call.parameters.key, (state, key) =>
+      state.keys.map((each) => (each === key ? { ...each, disabled } : each)),
+    )
+  },
 
-export const deleteKey: AccountHandler<'deleteKey'> = async (call) => {
-  const outcome = await changeKey(call, call.parameters.key, (state, key) => state.keys.filter((each) => each !== key))
-  if (!outcome.ok) return outcome
-  return done()
+  async deleteKey(call) {
+    const outcome = await changeKey(call, call.parameters.key, (state, key) =>
+      state.keys.filter((each) => each !== key),
+    )
+    if (!outcome.ok) return outcome
+    return done()
+  },
 }
 
 async function changeKey(call: AccountContext, id: string, change: (state: AccountState, key: ApiKey) => ApiKey[]) {

@@ -1,11 +1,9 @@
-import type { DataOf } from '../contract/control-plane.ts'
-import type { DomainGroup } from '../domain/account.ts'
+import type { OverviewReport } from '../contract/control-plane.ts'
 import { COUNT_PERIOD, refreshDay, refreshOf } from '../domain/dmarc.ts'
 import { writeDay, writeInstant } from '../domain/iso-8601.ts'
 import { LIMITS } from '../domain/limits.ts'
 import { overviewOf } from '../figures/overview.ts'
-import { type AccountContext, type AccountHandler, type ControlOutcome, done } from './handler.ts'
-import { notFound } from './refusals.ts'
+import { type AccountContext, type AccountHandlers, done } from './handler.ts'
 
 /** The number of refreshes in a report if the request does not give one. */
 const USUAL_DAYS = 90
@@ -14,36 +12,23 @@ const FEWEST_DAYS = 2
 /** How many of the domains that need attention are listed. */
 const NAMED = 20
 
-export const getOverview: AccountHandler<'getOverview'> = (call) => answerOverview(call, call.query.days)
-
-export const getGroupOverview: AccountHandler<'getGroupOverview'> = (call) => {
-  const id = call.parameters.group
-  const group = call.account.groups.get(id)
-  return group === undefined ? notFound('group', id) : answerOverview(call, call.query.days, group)
+export const overviewHandlers: AccountHandlers = {
+  getOverview: (call) => done(reportOverview(call, call.query.days)),
 }
 
-/** The overview of all domains, or of the members of a group. */
-function answerOverview(
-  { account, contract, now, limits }: AccountContext,
-  wanted: string | undefined,
-  group?: DomainGroup,
-): ControlOutcome<DataOf<'getOverview'>> {
+function reportOverview({ account, contract, now, limits }: AccountContext, wanted = `${USUAL_DAYS}`): OverviewReport {
   const { refresh } = contract.settings
   const today = refreshDay(now, refresh)
-  const size = group?.domains.length ?? account.domains.size
-  const asked = Number(wanted ?? USUAL_DAYS)
+  const { size } = account.domains
+  const asked = Number(wanted)
   const most = Math.max(FEWEST_DAYS, Math.floor(limits.overviewRecords / Math.max(1, size)))
   // There are no days before 1970.
   const count = Math.min(asked, most, Math.max(1, today + 1))
-  const { policies, testing, attention, days } = overviewOf(
-    account,
-    { first: today - count + 1, today },
-    contract,
-    group,
-  )
+  const period = { first: today - count + 1, today }
+  const { policies, testing, attention, days } = overviewOf(account, period, contract)
   const { messages = null, passing = null, share = null } = days.at(-1) ?? {}
   const next = refreshOf(today + 1, refresh)
-  return done({
+  return {
     now: writeInstant(now),
     refreshed_at: writeInstant(refreshOf(today, refresh)),
     next_refresh_at: next > LIMITS.lastSetting ? null : writeInstant(next),
@@ -58,5 +43,5 @@ function answerOverview(
     attention_count: attention.length,
     days: days.map(({ day, ...figures }) => ({ date: writeDay(day), ...figures })),
     days_omitted: asked - count,
-  })
+  }
 }

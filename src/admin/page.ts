@@ -16,8 +16,7 @@ export interface Page {
  * The dashboard: one page that is a client of the control plane, with what it needs `about` the server.
  *
  * The policy lets the browser run and load only the contents of the page itself. So the text of a request to the
- * service can do nothing in the page, even if the page treated it as markup. The file is read each time: that is cheap,
- * and a new build of the page is shown without a restart.
+ * service can do nothing in the page, even if the page treated it as markup.
  */
 export function readPage(about: unknown): Page {
   const page = readPackageFile(PAGE).toString()

@@ -3,31 +3,33 @@ import { type Counters, setWindow } from '../domain/counting.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import { type ApiKey, isInGrace } from '../domain/keys.ts'
 import { bucketOf, currentHits, limitOf, type Quota, whatIsLeft } from '../domain/quotas.ts'
-import { type AccountContext, type AccountHandler, type ControlOutcome, done } from './handler.ts'
+import { type AccountContext, type AccountHandlers, type ControlOutcome, done } from './handler.ts'
 import { invalid, notFound, unknownName } from './refusals.ts'
 
-export const getQuotas: AccountHandler<'getQuotas'> = (call) => reportQuotas(call)
+export const quotaHandlers: AccountHandlers = {
+  getQuotas: (call) => reportQuotas(call),
 
-export const updateQuota: AccountHandler<'updateQuota'> = async (call) => {
-  const { account, store, now } = call
-  const { key: id, bucket, remaining } = call.body
-  if (id !== undefined && !account.keys.some((key) => key.id === id)) return notFound('key', id)
-  // The buckets come from the contract, because an account without keys has no counted bucket.
-  const buckets = [...quotasByPath(call).keys()].map(bucketName)
-  if (!buckets.includes(bucket)) return unknownName('/bucket', bucket, buckets)
-  // If the keys share their quotas, the result is the same for every key.
-  const all = id === undefined || call.contract.settings.quotaScope === 'account'
-  const counted = quotasOf(call).filter((each) => each.name === bucket && (all || each.key.id === id))
-  const lowest = Math.min(...counted.map(({ limit }) => limit))
-  if (remaining > lowest) return invalid('/remaining', remaining, 'limit', { limit: lowest })
-  function setAll(counters: Counters): Counters {
-    return counted.reduce((changed, { quota, limit, counter }) => {
-      const { startedAt } = currentHits(changed.quotas.get(counter), windowOf(call, quota), now)
-      return setWindow(changed, counter, { startedAt, used: limit - remaining })
-    }, counters)
-  }
-  await store.transact(account.id, ({ counters }) => ({ counters: setAll(counters), value: undefined }))
-  return reportQuotas(call)
+  async updateQuota(call) {
+    const { account, store, now } = call
+    const { key: id, bucket, remaining } = call.body
+    if (id !== undefined && !account.keys.some((key) => key.id === id)) return notFound('key', id)
+    // The buckets come from the contract, because an account without keys has no counted bucket.
+    const buckets = [...quotasByPath(call).keys()].map(bucketName)
+    if (!buckets.includes(bucket)) return unknownName('/bucket', bucket, buckets)
+    // If the keys share their quotas, the result is the same for every key.
+    const all = id === undefined || call.contract.settings.quotaScope === 'account'
+    const counted = quotasOf(call).filter((each) => each.name === bucket && (all || each.key.id === id))
+    const lowest = Math.min(...counted.map(({ limit }) => limit))
+    if (remaining > lowest) return invalid('/remaining', remaining, 'limit', { limit: lowest })
+    function setAll(counters: Counters): Counters {
+      return counted.reduce((changed, { quota, limit, counter }) => {
+        const { startedAt } = currentHits(changed.quotas.get(counter), windowOf(call, quota), now)
+        return setWindow(changed, counter, { startedAt, used: limit - remaining })
+      }, counters)
+    }
+    await store.transact(account.id, ({ counters }) => ({ counters: setAll(counters), value: undefined }))
+    return reportQuotas(call)
+  },
 }
 
 type CountedAccount = Pick<AccountContext, 'account' | 'contract' | 'now'>

@@ -6,28 +6,15 @@ import type { Entry } from '../journal/entry.ts'
 import { matcherOf, type RequestMatch } from '../journal/match.ts'
 import { unknownName } from './refusals.ts'
 
-/** What a condition can name besides what the contract has. */
+/** What a condition can name. */
 interface Known {
   contract: Contract
+  /** The account whose requests are compared; absent for those of several accounts. */
+  account?: Pick<AccountState, 'keys' | 'faults'>
   /** The entries to compare. A value that occurs in them is no mistake, whatever the contract says. */
   entries(): Iterable<Entry>
-  /** The ids of the account's keys; `undefined` if the requests of several accounts are compared. */
-  keys?: readonly string[]
-  /** The ids of the account's fault rules; `undefined` if the requests of several accounts are compared. */
-  faults?: readonly string[]
-  /** The statuses that the account's fault rules answer with. */
-  injected: readonly number[]
   /** What comes before the name of a field in the refusal. */
   place: string
-}
-
-/** The keys and the fault rules of an account, and the statuses that the rules answer with. */
-export function knownOf({ keys, faults }: AccountState): Pick<Required<Known>, 'keys' | 'faults' | 'injected'> {
-  return {
-    keys: keys.map(({ id }) => id),
-    faults: faults.map(({ id }) => id),
-    injected: faults.flatMap(({ rule }) => rule.respond?.status ?? []),
-  }
 }
 
 /**
@@ -35,19 +22,19 @@ export function knownOf({ keys, faults }: AccountState): Pick<Required<Known>, '
  * would pass for every client, because nothing matches.
  */
 export function checkRequestMatch(match: RequestMatch, known: Known): AdminRefusal | undefined {
-  const { contract, entries, place } = known
+  const { contract, account, entries, place } = known
   const { operations, routes, catalogue } = contract
   const documented = operations.flatMap(({ responses }) => [...responses.keys()])
-  const statuses = new Set([...documented, ...catalogue.statuses, ...known.injected])
+  const injected = account?.faults.flatMap(({ rule }) => rule.respond?.status ?? []) ?? []
   const choices: Readonly<Record<string, readonly string[] | undefined>> = {
     operation: operations.map(({ id }) => id),
     // A client may send any HTTP method, so a method that was never sent is no mistake.
     method: [...new Set([...operations.map(({ method }) => method), 'HEAD'])],
     path: [...routes.keys()],
-    key: known.keys,
-    fault: known.faults,
+    key: account?.keys.map(({ id }) => id),
+    fault: account?.faults.map(({ id }) => id),
     code: catalogue.codes,
-    status: [...statuses].sort((one, other) => one - other).map(String),
+    status: [...new Set([...documented, ...catalogue.statuses, ...injected])].toSorted().map(String),
   }
   for (const [name, allowed] of Object.entries(choices)) {
     const value = match[name as keyof RequestMatch]

@@ -19,8 +19,8 @@ import { streamEvents } from './events.ts'
 import { createGuard } from './guard.ts'
 import type { ControlDeps } from './handler.ts'
 import { getHealth, getReadiness } from './health.ts'
-import { readPage } from './page.ts'
-import { ADMIN_PATH, PAGE_PATHS, presentAddressOf, UNIFORM_HEADERS } from './paths.ts'
+import { type Page, readPage } from './page.ts'
+import { ADMIN_PATH, FORMER_PAGES, PAGE_PATHS, UNIFORM_HEADERS } from './paths.ts'
 import { describeRefusal } from './refusals.ts'
 
 export interface AdminDeps extends Pick<ControlDeps, 'instance' | 'urls' | 'readiness'> {
@@ -100,9 +100,10 @@ async function createRouter(control: Control, { token, host, stopping, log }: Ad
     if (refusal === undefined) next()
     else deny(response, refusal)
   })
-  router.get(PAGE_PATHS, async (_request, response) => {
-    const { text, headers } = readPage(await control.about())
-    send(response, 200, { 'Content-Type': 'text/html; charset=utf-8', ...headers }, text)
+  let page: Page | undefined
+  router.get(PAGE_PATHS, (_request, response) => {
+    page ??= readPage(control.about())
+    send(response, 200, { 'Content-Type': 'text/html; charset=utf-8', ...page.headers }, page.text)
   })
   for (const operation of api.operations) {
     const method = operation.method.toLowerCase() as 'get'
@@ -115,11 +116,9 @@ async function createRouter(control: Control, { token, host, stopping, log }: Ad
       deny(response, refuse({ code: 'not_found', reason: 'method', value: method, about }), { Allow: allowed })
     })
   }
-  router.get(/.*/, (request, response, next) => {
-    const { path } = splitTarget(request.url)
-    const moved = presentAddressOf(path)
-    if (moved === undefined) return next()
-    send(response, 302, { Location: placeOf(request).mount + moved + request.url.slice(path.length) })
+  router.get(FORMER_PAGES, (request, response) => {
+    const moved = request.url.replace('/accounts/', '/page/')
+    send(response, 302, { Location: placeOf(request).mount + moved })
   })
   router.use((request, response) => deny(response, nothingAt(request.url, api.routes.keys())))
   router.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {

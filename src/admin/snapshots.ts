@@ -2,32 +2,34 @@ import type { SnapshotReport } from '../contract/control-plane.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import type { SnapshotSummary } from '../store/store.ts'
 import { reportAccount } from './accounts.ts'
-import { type AccountHandler, done } from './handler.ts'
+import { type AccountHandlers, done } from './handler.ts'
 import { answerPage } from './paging.ts'
 import { notFound, taken, tooMany } from './refusals.ts'
 
-export const listSnapshots: AccountHandler<'listSnapshots'> = async (call) => {
-  const items = await call.store.snapshots.list(call.account.id)
-  return answerPage(call, 'snapshots', { items, idOf: ({ name }) => name, report: reportSnapshot })
-}
+export const snapshotHandlers: AccountHandlers = {
+  async listSnapshots(call) {
+    const items = await call.store.snapshots.list(call.account.id)
+    return answerPage(call, 'snapshots', { items, idOf: ({ name }) => name, report: reportSnapshot })
+  },
 
-export const takeSnapshot: AccountHandler<'takeSnapshot'> = async (call) => {
-  const { name, replace = false } = call.body
-  const limit = call.limits.snapshotsPerAccount
-  const outcome = await call.worlds.takeSnapshot(call.account.id, { name, replace, limit })
-  if (outcome.ok) return done({ snapshot: reportSnapshot(outcome.snapshot) })
-  return outcome.reason === 'taken' ? taken('a snapshot', name) : tooMany(limit, 'snapshots')
-}
+  async takeSnapshot(call) {
+    const { name, replace = false } = call.body
+    const limit = call.limits.snapshotsPerAccount
+    const outcome = await call.worlds.takeSnapshot(call.account.id, { name, replace, limit })
+    if (outcome.ok) return done({ snapshot: reportSnapshot(outcome.snapshot) })
+    return outcome.reason === 'taken' ? taken('a snapshot', name) : tooMany(limit, 'snapshots')
+  },
 
-export const restoreSnapshot: AccountHandler<'restoreSnapshot'> = async (call) => {
-  const { snapshot: name } = call.parameters
-  const account = await call.worlds.restore(call.account.id, name)
-  return account === undefined ? notFound('snapshot', name) : done({ account: await reportAccount(call, account) })
-}
+  async restoreSnapshot(call) {
+    const { snapshot: name } = call.parameters
+    const account = await call.worlds.restore(call.account.id, name)
+    return account === undefined ? notFound('snapshot', name) : done({ account: await reportAccount(call, account) })
+  },
 
-export const deleteSnapshot: AccountHandler<'deleteSnapshot'> = async ({ account, store, parameters }) => {
-  const { snapshot: name } = parameters
-  return (await store.snapshots.delete(account.id, name)) ? done() : notFound('snapshot', name)
+  async deleteSnapshot({ account, store, parameters }) {
+    const { snapshot: name } = parameters
+    return (await store.snapshots.delete(account.id, name)) ? done() : notFound('snapshot', name)
+  },
 }
 
 function reportSnapshot({ name, takenAt, domains, groups }: SnapshotSummary): SnapshotReport {

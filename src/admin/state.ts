@@ -1,8 +1,7 @@
 import { type AccountParameters, createAccount } from '../accounts/creation.ts'
 import { exportFixture } from '../accounts/export.ts'
-import { type LoadedFixture, loadFixture } from '../accounts/fixture.ts'
-import { secretsOf } from '../accounts/fixture-keys.ts'
-import { findStory, fitStory, storyOf } from '../accounts/scenes.ts'
+import { type LoadedFixture, loadFixture, secretsOf } from '../accounts/fixture.ts'
+import { findStory, storyOf } from '../accounts/scenes.ts'
 import type { AdminCode } from '../contract/control-api.ts'
 import type { StoryReport } from '../contract/control-plane.ts'
 import type { AccountState } from '../domain/account.ts'
@@ -13,18 +12,53 @@ import type { ApiKey } from '../domain/keys.ts'
 import { hashKey } from '../ground/secrets.ts'
 import { RealDate } from '../ground/timers.ts'
 import { reportAccount } from './accounts.ts'
-import { type AccountContext, type AccountHandler, done } from './handler.ts'
+import { type AccountContext, type AccountHandlers, done } from './handler.ts'
 import { findEntry, notKept } from './past.ts'
 import { taken, tooMany } from './refusals.ts'
 
-export const exportState: AccountHandler<'exportState'> = async (call) => {
-  const { query, account, now, contract } = call
-  if (query.before === undefined) return done({ ...(await writeFixture(account, now, contract)) })
-  const found = await findEntry(call, query.before)
-  if (!found.ok) return found
-  const past = await call.worlds.recall(found.entry)
-  if (past === undefined) return notKept(query.before)
-  return done({ ...(await writeFixture(past.state, found.entry.at, contract)) })
+export const stateHandlers: AccountHandlers = {
+  async exportState(call) {
+    const { query, account, now, contract } = call
+    if (query.before === undefined) return done({ ...(await writeFixture(account, now, contract)) })
+    const found = await findEntry(call, query.before)
+    if (!found.ok) return found
+    const past = await call.worlds.recall(found.entry)
+    if (past === undefined) return notKept(query.before)
+    return done({ ...(await writeFixture(past.state, found.entry.at, contract)) })
+  },
+
+  /** The guided story of the account. A domain that it shows has the same spelling as in the list of domains. */
+  async listScenes({ account, contract }) {
+    const { title = null, description = null, scenes } = await findStory(account.origin)
+    const shown = scenes.map(({ look_at: look, ...scene }) => ({
+      ...scene,
+      ...(look && { look_at: { ...look, ...nameDomain(look.domain, contract) } }),
+    }))
+    return done({ title, description, scenes: shown as StoryReport['scenes'] })
+  },
+
+  async rewindAccount(call) {
+    const { request_id: id } = call.body
+    const found = await findEntry(call, id)
+    if (!found.ok) return found
+    const account = await call.worlds.rewind(found.entry)
+    return account === undefined ? notKept(id) : done({ account: await reportAccount(call, account) })
+  },
+
+  /**
+   * The account changes at the end, in one step. Keys and fault rules that were added in the meantime stay. The rest is
+   * replaced, with all changes since then. If the account was deleted in the meantime, the import is refused.
+   */
+  async importState(call) {
+    const fixture = await loadFixture(call.body as Fixture)
+    const imported = createAccount(fixture, parametersOf(call, fixture), call.contract)
+    call.exchanges.journal.redactions.learn(secretsOf(fixture))
+    const decision = await call.store.update(call.account.id, (account) =>
+      replaceState(call, fixture, imported, account),
+    )
+    if (!decision.ok) return decision
+    return done({ account: await reportAccount(call, decision.state) })
+  },
 }
 
 async function writeFixture(
@@ -32,18 +66,8 @@ async function writeFixture(
   now: number,
   contract: AccountContext['contract'],
 ): Promise<Fixture> {
-  const story = fitStory(await findStory(account.origin), account, contract)
+  const story = await findStory(account.origin)
   return exportFixture(account, now, contract.settings.refresh, story)
-}
-
-/** The guided story of the account. A domain that it shows has the same spelling as in the list of domains. */
-export const listScenes: AccountHandler<'listScenes'> = async ({ account, contract }) => {
-  const { title = null, description = null, scenes } = await findStory(account.origin)
-  const shown = scenes.map(({ look_at: look, ...scene }) => ({
-    ...scene,
-    ...(look && { look_at: { ...look, ...nameDomain(look.domain, contract) } }),
-  }))
-  return done({ title, description, scenes: shown as StoryReport['scenes'] })
 }
 
 function nameDomain(
@@ -51,27 +75,6 @@ function nameDomain(
   { canonicalHostname }: AccountContext['contract'],
 ): { domain?: string } {
   return domain === undefined ? {} : { domain: canonicalHostname(domain) ?? domain }
-}
-
-export const rewindAccount: AccountHandler<'rewindAccount'> = async (call) => {
-  const { request_id: id } = call.body
-  const found = await findEntry(call, id)
-  if (!found.ok) return found
-  const account = await call.worlds.rewind(found.entry)
-  return account === undefined ? notKept(id) : done({ account: await reportAccount(call, account) })
-}
-
-/**
- * The account changes at the end, in one step. Keys and fault rules that were added in the meantime stay. The rest is
- * replaced, with all changes since then. If the account was deleted in the meantime, the import is refused.
- */
-export const importState: AccountHandler<'importState'> = async (call) => {
-  const fixture = await loadFixture(call.body as Fixture)
-  const imported = createAccount(fixture, parametersOf(call, fixture), call.contract)
-  call.exchanges.journal.redactions.learn(secretsOf(fixture))
-  const decision = await call.store.update(call.account.id, (account) => replaceState(call, fixture, imported, account))
-  if (!decision.ok) return decision
-  return done({ account: await reportAccount(call, decision.state) })
 }
 
 /** Values that the fixture does not give are taken from the account. */

@@ -4,36 +4,38 @@ import { foreignHostOf } from '../explain/foreign-host.ts'
 import { show } from '../ground/show.ts'
 import type { Entry } from '../journal/entry.ts'
 import { countConditions, type Difference, differencesOf, mayMatch, type RequestMatch } from '../journal/match.ts'
-import { type AccountHandler, done } from './handler.ts'
-import { checkRequestMatch, knownOf } from './request-match-check.ts'
+import { type AccountHandlers, done } from './handler.ts'
+import { checkRequestMatch } from './request-match-check.ts'
 
 /** The number of listed requests that nearly matched. */
 const NEAR_MISSES = 3
 
-export const verifyRequests: AccountHandler<'verifyRequests'> = async (call) => {
-  const { account, exchanges, contract } = call
-  const { count, at_least, at_most } = call.body
-  const match = call.body.match as RequestMatch
-  await exchanges.caughtUp()
-  const entries = () => exchanges.journal.newestFirst(account.id)
-  const refusal = checkRequestMatch(match, { contract, entries, ...knownOf(account), place: '/match/' })
-  if (refusal) return refusal
-  const { matched, oldest, nearest, uncertain } = compareAll(entries(), match, contract)
-  const lowest = count ?? at_least ?? (at_most === undefined ? 1 : 0)
-  const highest = count ?? at_most ?? Number.POSITIVE_INFINITY
-  const passed = matched >= lowest && matched <= highest
-  const misses = passed || matched > highest ? [] : nearest
-  const outcome = {
-    passed,
-    matched,
-    first_match: oldest?.requestId ?? null,
-    near_misses: misses.map(({ entry, differences }) => reportMiss(entry, differences)),
-  }
-  const counts = matched > highest || (matched >= lowest && matched + uncertain <= highest) ? 0 : uncertain
-  return done({
-    ...outcome,
-    message: sayWhy(outcome, lowest, highest) + sayForeign(misses[0]) + sayUncertain(counts),
-  })
+export const verificationHandlers: AccountHandlers = {
+  async verifyRequests(call) {
+    const { account, exchanges, contract } = call
+    const { count, at_least, at_most } = call.body
+    const match = call.body.match as RequestMatch
+    await exchanges.caughtUp()
+    const entries = () => exchanges.journal.newestFirst(account.id)
+    const refusal = checkRequestMatch(match, { contract, entries, account, place: '/match/' })
+    if (refusal) return refusal
+    const { matched, oldest, nearest, uncertain } = compareAll(entries(), match, contract)
+    const lowest = count ?? at_least ?? (at_most === undefined ? 1 : 0)
+    const highest = count ?? at_most ?? Number.POSITIVE_INFINITY
+    const passed = matched >= lowest && matched <= highest
+    const misses = passed || matched > highest ? [] : nearest
+    const outcome = {
+      passed,
+      matched,
+      first_match: oldest?.requestId ?? null,
+      near_misses: misses.map(({ entry: { requestId, method, path }, differences }) => {
+        return { request_id: requestId, method, path, differences }
+      }),
+    }
+    const isDecided = matched > highest || (matched >= lowest && matched + uncertain <= highest)
+    const message = sayWhy(outcome, lowest, highest) + sayForeign(misses[0]) + sayUncertain(isDecided ? 0 : uncertain)
+    return done({ ...outcome, message })
+  },
 }
 
 /** A compared entry, and the conditions that it does not meet. */
@@ -107,11 +109,4 @@ function sayRange(lowest: number, highest: number): string {
   if (lowest === highest) return `exactly ${lowest} ${lowest === 1 ? 'was' : 'were'}`
   if (lowest === 0) return `at most ${highest} ${highest === 1 ? 'was' : 'were'}`
   return `${lowest} to ${highest} were`
-}
-
-function reportMiss(
-  { requestId, method, path }: Entry,
-  differences: Difference[],
-): VerificationReport['near_misses'][number] {
-  return { request_id: requestId, method, path, differences }
 }

@@ -1,13 +1,13 @@
-import { OrderedMap } from 'immutable'
 import { createBodyReader, type MediaFields } from '../contract/body.ts'
 import { inForm } from '../contract/reply.ts'
 import { createRouter } from '../contract/router.ts'
 import type { AccountState } from '../domain/account.ts'
 import { type Problem, type Refusal, refuse } from '../domain/errors.ts'
 import { comparedName } from '../domain/groups.ts'
+import { OrderedMap } from '../domain/immutable.ts'
 import { includesApiAccess } from '../domain/plans.ts'
 import { kebab, SETTINGS, type Settings } from '../domain/settings.ts'
-import { bytesOf, type Content, isCut, textOf } from '../ground/content.ts'
+import type { Content } from '../ground/content.ts'
 import { type Json, mergePatch, valueAt } from '../ground/json.ts'
 import { memoizeWeakly } from '../ground/memo.ts'
 import { readQuery, splitTarget } from '../ground/target.ts'
@@ -119,12 +119,6 @@ const answererOf = memoizeWeakly((contract: ServiceContract): ((asked: ArrivedRe
   const bodies = createBodyReader(settings)
   const always = reads
 
-  function readBody({ body, headers }: ArrivedRequest, operation: Parameters<typeof bodies.readBytes>[2]) {
-    return isCut(body)
-      ? bodies.readText(textOf(body), body.size, headers, operation)
-      : bodies.readBytes(bytesOf(body), headers, operation)
-  }
-
   function answer(asked: ArrivedRequest): ServiceAnswer {
     const { path, query } = splitTarget(asked.target)
     const found = route(asked.method, path)
@@ -132,7 +126,11 @@ const answererOf = memoizeWeakly((contract: ServiceContract): ((asked: ArrivedRe
     if (!found.ok) return refused(asked, found)
     if (!includesApiAccess(asked.state.plan, settings.plans)) return refused(asked, PLAN_TOO_LOW)
     const { operation } = found
-    const request = { operation, query: query === undefined ? {} : readQuery(query), body: readBody(asked, operation) }
+    const request = {
+      operation,
+      query: query === undefined ? {} : readQuery(query),
+      body: bodies.readHeld(asked.body, asked.headers, operation),
+    }
     const judgement = judge(request, asked.state, watched, asked.now)
     if (!judgement.ok) return refused(asked, judgement)
     const { value, state } = judgement

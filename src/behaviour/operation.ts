@@ -42,14 +42,14 @@ export interface SampleRequest {
 export interface SampleAccount {
   readonly contract: ServiceContract
   readonly state: AccountState
-  /** `count` monitored domains, at least one. */
-  monitored(count?: number): string[]
-  /** `count` domains that the service can remove, at least one. */
-  removable(count?: number): string[]
-  /** `count` domains that are not monitored, at least one. */
-  unmonitored(count?: number): string[]
-  /** `count` monitored domains that the created or changed group can have as members, at least one. */
-  members(count?: number): string[]
+  /** A monitored domain. */
+  monitored(): string
+  /** A domain that the service can remove. */
+  removable(): string
+  /** A domain that is not monitored. */
+  unmonitored(): string
+  /** A monitored domain that the created or changed group can have as a member. */
+  member(): string
   /** A domain that a monitoring feature uses, at least until the sample is sent. */
   usedDomain(): string
   /** A group. */
@@ -62,12 +62,10 @@ export interface SampleAccount {
   unknownGroupId(): string
   /** A name that no group has. */
   freshName(): string
-  /** The minimum number of entries in the field of the operation's body, at least one. */
-  fewest(operationId: string, field: string): number
 }
 
 /** Creates a request that fits the account. */
-type RequestSample = (account: SampleAccount) => SampleRequest
+export type RequestSample = (account: SampleAccount) => SampleRequest
 
 /** The values of a body field in generated requests. */
 export interface FieldSample {

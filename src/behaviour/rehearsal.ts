@@ -1,15 +1,19 @@
 import type { Operation } from '../contract/api.ts'
 import type { AccountState, DomainGroup } from '../domain/account.ts'
-import { isObject, type Json, valueAt } from '../ground/json.ts'
-import { writeQuery } from '../ground/target.ts'
+import { cutName } from '../domain/group-names.ts'
+import { comparedName } from '../domain/groups.ts'
+import type { Settings } from '../domain/settings.ts'
+import type { Json } from '../ground/json.ts'
 import type { ReceivedRequest } from './conformity.ts'
 import { judge } from './judge.ts'
 import type { SampleAccount, ServiceContract } from './operation.ts'
 import type { PlannedRequest } from './planned-request.ts'
-import { freshDomains, freshName, removableDomains, someGroup, ungroupedDomains, unknownGroupId } from './samples.ts'
 
 /** A sample that needs a domain in use adds this feature to a domain. */
 const FEATURE = 'mta-sts'
+
+/** An overlay has the service refuse what a sample needs. */
+export class SampleRefused extends Error {}
 
 /** Plans requests one after another, and applies them to a copy of an account. The account itself does not change. */
 export class Rehearsal implements SampleAccount {
@@ -53,132 +57,115 @@ export class Rehearsal implements SampleAccount {
     this.#restoring = undefined
   }
 
-  /** Adds a request to the control plane, with a path below that of the account. */
-  administer(method: string, path: string, body?: unknown): void {
-    const base = `/accounts/${encodeURIComponent(this.#state.id)}`
-    this.plan({ plane: 'admin', method, path: base + path, ...(body !== undefined && { body }) })
+  monitored(): string {
+    return this.#state.domains.keySeq().first() ?? this.#add()
   }
 
-  monitored(count = 1): string[] {
-    const wanted = Math.max(1, count)
-    this.#add(wanted - this.#state.domains.size)
-    return [...this.#state.domains.keys()].slice(0, wanted)
+  removable(): string {
+    const isKept = this.contract.settings.deletionOfMembers === 'refused' ? this.#members() : new Set<string>()
+    const free = this.#state.domains.find(({ name, features }) => features.length === 0 && !isKept.has(name))
+    return this.#spares || free === undefined ? this.#add() : free.name
   }
 
-  removable(count = 1): string[] {
-    const { settings } = this.contract
-    const wanted = Math.max(1, count)
-    if (this.#spares) return this.#add(wanted)
-    this.#add(wanted - removableDomains(this.#state, wanted, settings).length)
-    return removableDomains(this.#state, wanted, settings)
+  unmonitored(): string {
+    for (let number = 1; ; number++) {
+      const name = `example-${number}.com`
+      if (!this.#state.domains.has(name)) return name
+    }
   }
 
-  unmonitored(count = 1): string[] {
-    return freshDomains(this.#state, Math.max(1, count))
-  }
-
-  members(count = 1): string[] {
-    const wanted = Math.max(1, count)
-    if (this.contract.settings.sharedDomains === 'allowed') return this.monitored(wanted)
-    const free = ungroupedDomains(this.#state, wanted)
-    if (free.length < wanted) this.#add(wanted - free.length)
-    return ungroupedDomains(this.#state, wanted)
+  member(): string {
+    if (this.contract.settings.sharedDomains === 'allowed') return this.monitored()
+    const taken = this.#members()
+    return this.#state.domains.keySeq().find((name) => !taken.has(name)) ?? this.#add()
   }
 
   usedDomain(): string {
-    for (const { name, features } of this.#state.domains.values()) if (features.length > 0) return name
-    const [name = ''] = this.monitored()
+    const used = this.#state.domains.find(({ features }) => features.length > 0)
+    if (used !== undefined) return used.name
+    const name = this.monitored()
     this.#use(name, [FEATURE])
     this.#restoring = () => this.#use(name, [])
     return name
   }
 
   group(): DomainGroup {
-    return someGroup(this.#state) ?? this.#createGroup([])
+    return this.#state.groups.first() ?? this.ownGroup()
   }
 
   /** A group that the steps create. */
-  ownGroup(): DomainGroup {
-    return this.#createGroup([])
-  }
-
-  groupWithMember(): DomainGroup {
-    for (const group of this.#state.groups.values()) if (group.domains.length > 0) return group
-    return this.#createGroup(this.members())
-  }
-
-  groupBeside({ id }: DomainGroup): DomainGroup {
-    for (const group of this.#state.groups.values()) if (group.id !== id) return group
-    return this.#createGroup([])
-  }
-
-  unknownGroupId(): string {
-    return unknownGroupId(this.#state, this.contract.groupIds)
-  }
-
-  /** A name that no group has: `base`, by default the contract's example, with a number if that is taken. */
-  freshName(base?: string): string {
-    const schemas = this.contract.document.resolved.components?.schemas ?? {}
-    const { example, maxLength } = (schemas['DomainGroupName'] ?? {}) as { example?: unknown; maxLength?: number }
-    return freshName(this.#state, base ?? String(example ?? 'Example'), this.contract.settings, maxLength)
-  }
-
-  fewest(operationId: string, field: string): number {
-    return Math.max(1, this.#limitOf(operationId, field, 'minItems') ?? 1)
-  }
-
-  #limitOf(operationId: string, field: string, keyword: 'minItems' | 'maxItems'): number | undefined {
-    const schema = valueAt(this.#operation(operationId).bodySchema, `/properties/${field}`)
-    const limit = isObject(schema) ? schema[keyword] : undefined
-    return typeof limit === 'number' ? limit : undefined
-  }
-
-  #operation(operationId: string): Operation {
-    const operation = this.contract.operations.find(({ id }) => id === operationId)
-    if (operation === undefined) throw new Error(`The contract has no operation ${operationId}.`)
-    return operation
-  }
-
-  #use(name: string, features: readonly string[]): void {
-    this.administer('PUT', `/domains/${encodeURIComponent(name)}/features`, { features })
-    const domain = this.#state.domains.get(name)
-    if (domain === undefined) throw new Error(`The account does not monitor ${name}.`)
-    this.#state = { ...this.#state, domains: this.#state.domains.set(name, { ...domain, features }) }
-  }
-
-  #createGroup(domains: readonly string[]): DomainGroup {
+  ownGroup(...domains: readonly string[]): DomainGroup {
     const name = this.freshName()
     const { group } = this.#send('createDomainGroup', domains.length === 0 ? { name } : { name, domains })
     return group as DomainGroup
   }
 
-  /** Adds at least `count` domains. Returns `count` of them. */
-  #add(count: number): string[] {
-    const most = this.#limitOf('addDomains', 'domains', 'maxItems') ?? Number.POSITIVE_INFINITY
-    const fewest = this.fewest('addDomains', 'domains')
-    const added: string[] = []
-    for (let left = count; left > 0; left -= most) {
-      const domains = freshDomains(this.#state, Math.max(Math.min(left, most), fewest))
-      this.#send('addDomains', { domains })
-      added.push(...domains)
+  groupWithMember(): DomainGroup {
+    return this.#state.groups.find(({ domains }) => domains.length > 0) ?? this.ownGroup(this.member())
+  }
+
+  groupBeside({ id }: DomainGroup): DomainGroup {
+    return this.#state.groups.find((group) => group.id !== id) ?? this.ownGroup()
+  }
+
+  unknownGroupId(): string {
+    const { alphabet, length } = this.contract.groupIds
+    for (let number = 0; ; number++) {
+      const digits = number.toString(2).padStart(length, '0')
+      const id = [...digits].map((digit) => alphabet[Number(digit)]).join('')
+      if (!this.#state.groups.has(id)) return id
     }
-    return added.slice(0, Math.max(0, count))
+  }
+
+  /** A name that no group has: `base`, by default the contract's example, with a number if that is taken. */
+  freshName(base?: string): string {
+    const { document, settings } = this.contract
+    const schemas = document.resolved.components?.schemas ?? {}
+    const { example = 'Example', maxLength } = (schemas['DomainGroupName'] ?? {}) as Json
+    return freshName(this.#state, base ?? String(example), settings, maxLength as number | undefined)
+  }
+
+  #members(): Set<string> {
+    return new Set([...this.#state.groups.values()].flatMap((group) => group.domains))
+  }
+
+  #use(name: string, features: readonly string[]): void {
+    const path = `/accounts/${encodeURIComponent(this.#state.id)}/domains/${encodeURIComponent(name)}/features`
+    this.plan({ plane: 'admin', method: 'PUT', path, body: { features } })
+    const domains = this.#state.domains.update(name, (domain) => domain && { ...domain, features })
+    this.#state = { ...this.#state, domains: domains as AccountState['domains'] }
+  }
+
+  /** Adds a domain. */
+  #add(): string {
+    const name = this.unmonitored()
+    this.#send('addDomains', { domains: [name] })
+    return name
   }
 
   /** Plans a request that changes the account, and applies the change. Returns the `data` of its answer. */
-  #send(operationId: string, body: Json | undefined, query: Readonly<Record<string, string>> = {}): Json {
-    const operation = this.#operation(operationId)
-    const request: ReceivedRequest = { operation, query, body: body && { ok: true, value: body } }
+  #send(operationId: string, body: Json): Json {
+    const operation = this.contract.operations.find(({ id }) => id === operationId) as Operation
+    const request: ReceivedRequest = { operation, query: {}, body: { ok: true, value: body } }
     const judgement = judge(request, this.#state, this.contract, this.now)
-    if (!judgement.ok) throw new Error(`${operationId} refuses a sample: ${JSON.stringify(judgement.problems)}.`)
+    if (!judgement.ok) throw new SampleRefused(`${operationId} refuses ${JSON.stringify(body)}.`)
     const { method, path } = operation
-    this.plan({
-      plane: 'service',
-      method,
-      path: path + writeQuery(Object.entries(query)),
-      ...(body !== undefined && { body }),
-    })
+    this.plan({ plane: 'service', method, path, body })
     this.#state = judgement.state
     return judgement.value.source === undefined ? judgement.value.data : {}
+  }
+}
+
+/** `base`, or `base 2` and so on: the first one that no group has. A long `base` is cut, so that it has its number. */
+export function freshName(
+  { groupNames }: AccountState,
+  base: string,
+  { nameComparison }: Pick<Settings, 'nameComparison'>,
+  limit = Number.POSITIVE_INFINITY,
+): string {
+  for (let number = 1; ; number++) {
+    const suffix = number === 1 ? '' : ` ${number}`
+    const name = cutName(base, limit - suffix.length) + suffix
+    if (!groupNames.has(comparedName(name, nameComparison))) return name
   }
 }

@@ -1,42 +1,38 @@
 import { type Assumption, assumptionsOf, type OpenAnswers, overlayFor } from '../contract/assumptions.ts'
-import { readDocument } from '../contract/document.ts'
+import { readSource } from '../contract/document.ts'
 import { readOverlays } from '../contract/overlay.ts'
 import { writeYaml } from '../contract/yaml.ts'
-import { isObject, type Json } from '../ground/json.ts'
+import type { Json } from '../ground/json.ts'
 import { shorten, showWritten } from '../ground/show.ts'
 import { describeObservability, observabilityOf, reportAssumption } from '../judge/observability.ts'
 import { type Options, optIn } from '../server/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../server/option-table.ts'
-import type { Command } from './command.ts'
+import { defineCommand } from './command.ts'
 import { UsageError } from './errors.ts'
-import { readOptions, refuseId } from './options.ts'
+import { refuseId } from './options.ts'
 
 const OPTIONS = {
   json: optIn('Print JSON instead of text.'),
   overlays: COMMAND_LINE_OPTIONS.overlays,
 } as const satisfies Options
 
-export const assumptions: Command = {
-  options: OPTIONS,
-
-  async run(args, terminal) {
-    const { values, positionals } = readOptions(OPTIONS, args, terminal.environment)
-    const { source, extensions } = await readDocument({ overlays: await readOverlays(values.overlays) })
-    const all = assumptionsOf(source, extensions)
+export const assumptions = defineCommand(
+  'assumptions',
+  OPTIONS,
+  async ({ values, positionals }, terminal) => {
+    const source = await readSource(await readOverlays(values.overlays))
+    const all = assumptionsOf(source)
     const print = (json: unknown, text: string) =>
       terminal.print(values.json ? JSON.stringify(json, undefined, 2) : text)
     const isOverlay = positionals[0] === 'overlay'
-    const [id, number, ...rest] = isOverlay
-      ? positionals.slice(1)
-      : [positionals[0], undefined, ...positionals.slice(1)]
-    if (rest.length > 0) {
+    const [id, number, ...rest] = isOverlay ? positionals.slice(1) : positionals
+    if (rest.length > 0 || (number !== undefined && !isOverlay)) {
       const given = shorten(positionals.join(' '))
       throw new UsageError(`assumptions ${given}: must be ID, overlay ID [N], or nothing`)
     }
     if (id === undefined && !isOverlay) print(all.map(reportAssumption), writeList(all))
     else {
-      const verb = isOverlay ? 'assumptions overlay' : 'assumptions'
-      const assumption = findAssumption(id, all, verb)
+      const assumption = findAssumption(id, all, isOverlay ? 'assumptions overlay' : 'assumptions')
       if (isOverlay) {
         const document = describeOverlay(assumption, number ?? '1', source)
         print(document, (await writeYaml(document)).trimEnd())
@@ -44,7 +40,8 @@ export const assumptions: Command = {
     }
     return 0
   },
-}
+  'operands',
+)
 
 /** @throws UsageError if there is none, with the nearest one. `verb` is what the user has called. */
 function findAssumption(id: string | undefined, all: readonly Assumption[], verb: string): Assumption {
@@ -69,13 +66,16 @@ function describeOverlay(assumption: Assumption, number: string, source: Json): 
 }
 
 /** The most characters of our choice, and of what the specification says, in a line of the list. */
-const [CHOICE_SHOWN, SPEC_SHOWN] = [46, 90]
+const [CHOICE_SHOWN, SPEC_SHOWN] = [56, 90]
 
 /** One line for each: its id, our choice, the number of alternatives, and what the specification leaves open. */
 function writeList(all: readonly Assumption[]): string {
   const rows = [
     ['assumption', 'our choice', 'others', 'left open'],
-    ...all.map((each) => [each.id, wordChoice(each), `${each.alternatives.length}`, shorten(each.spec, SPEC_SHOWN)]),
+    ...all.map(({ id, choice, alternatives, spec, reason = '' }) => {
+      const shown = alternatives.length === 0 ? reason : JSON.stringify(choice['value'] ?? choice)
+      return [id, shorten(shown, CHOICE_SHOWN), `${alternatives.length}`, shorten(spec, SPEC_SHOWN)]
+    }),
   ]
   const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
   const lines = rows.map((row) => row.map((text, column) => text.padEnd(widths[column] ?? 0)).join('  '))
@@ -84,20 +84,6 @@ function writeList(all: readonly Assumption[]): string {
 
 const EXPLANATION =
   'dmarc-understudy assumptions ID says more of one; assumptions overlay ID [N] prints the overlay of alternative N.'
-
-/** `addition`, `status 400`; without an alternative, the reason. */
-function wordChoice({ choice, alternatives, reason = '' }: Assumption): string {
-  return shorten(alternatives.length === 0 ? reason : wordValue(choice['value'] ?? choice), CHOICE_SHOWN)
-}
-
-/** The values and their names, without what only points to another place. */
-function wordValue(value: unknown): string {
-  if (!isObject(value) && !Array.isArray(value)) return `${value ?? ''}`
-  return Object.entries(value)
-    .filter(([name, each]) => each !== null && name !== '$ref')
-    .map(([name, each]) => (Array.isArray(value) ? wordValue(each) : `${name} ${wordValue(each)}`.trim()))
-    .join(', ')
-}
 
 /** Everything about one. */
 function describe(assumption: Assumption): string {

@@ -1,14 +1,14 @@
+import { lookedAt } from '../evidence/baseline.ts'
 import { describeFindings } from '../evidence/report.ts'
 import { shorten } from '../ground/show.ts'
 import { isCounted } from '../judge/finding.ts'
+import { listFacts } from '../reports/report.ts'
 import type { Options } from '../server/option.ts'
-import type { Command } from './command.ts'
+import { defineCommand } from './command.ts'
 import { UsageError } from './errors.ts'
 import { execute } from './execution.ts'
-import { readOptions } from './options.ts'
-import { judgeRecordings, refuseRepeated, SOLE_WRITER } from './recordings.ts'
-import { FAIL_ON_OPTION, openReview, REVIEW_OPTIONS } from './review.ts'
-import { baseUrl } from './target-options.ts'
+import { judgeRecordings, SOLE_WRITER } from './recordings.ts'
+import { baseUrl, FAIL_ON_OPTION, openReview, REVIEW_OPTIONS } from './review.ts'
 
 const OPTIONS = {
   baseUrl: {
@@ -21,32 +21,27 @@ const OPTIONS = {
   ...REVIEW_OPTIONS,
 } as const satisfies Options
 
-export const check: Command = {
-  options: OPTIONS,
-
-  async run(args, terminal) {
-    const reading = readOptions(OPTIONS, args, terminal.environment)
-    const { values, positionals: files } = reading
+export const check = defineCommand(
+  'check',
+  OPTIONS,
+  async ({ values, sources, positionals: files }, terminal) => {
     if (files.length === 0) {
       throw new UsageError('check: needs at least one HAR file, such as dmarc-understudy check traffic.har')
     }
-    await refuseRepeated('check', files)
     const recordings = files.map((file) => ({ source: shorten(file), file, isRead: true }))
-    const review = await openReview('check', reading, recordings)
+    const review = await openReview('check', { values, sources }, recordings)
     const { choices } = review
     return execute('check', terminal, async (execution) => {
       const seen = await judgeRecordings(files, { choices, ...values }, execution)
-      const { conclusion, answers, target, leftOut } = seen
+      const { conclusion, target, leftOut } = seen
       const report = describeFindings({
         ...{ ...seen, ...execution.times, tool: 'check', title: files.join(', '), choices, failOn: values.failOn },
-        baseline: review.apply(conclusion.findings, answers),
-        facts: [
-          ...(target === undefined ? [] : [{ name: 'Service', value: target }]),
-          ...(leftOut === '' ? [] : [{ name: 'Left out', value: leftOut }]),
-        ],
+        baseline: review.apply(conclusion.findings, lookedAt(conclusion.answers)),
+        facts: listFacts({ Service: target ?? false, 'Left out': leftOut !== '' && leftOut }),
       })
       const findings = conclusion.findings.filter((finding) => isCounted(finding, values.failOn))
       return review.finish({ ...seen, report, findings, isWhole: !execution.signal.aborted }, execution)
     })
   },
-}
+  'operands',
+)

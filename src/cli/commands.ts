@@ -5,8 +5,6 @@ export interface CommandEntry {
   /** The text after the name of the program. */
   usage: string
   summary: string
-  /** Whether it computes for some seconds and then ends. */
-  isBrief?: boolean
   load(): Promise<Command>
 }
 
@@ -38,14 +36,12 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     usage: 'verify [options] --base-url URL --api-key KEY',
     summary:
       'Ask a service within its quotas whether it keeps the contract and what it chooses where the specification leaves a choice, and undo the changes.',
-    isBrief: true,
     load: async () => (await import('./verify.ts')).verify,
   },
   check: {
     usage: 'check [options] FILE.har...',
     summary:
       'Read recorded traffic of a service, and say whether the service and its clients kept the contract and its rules.',
-    isBrief: true,
     load: async () => (await import('./check.ts')).check,
   },
   proxy: {
@@ -57,7 +53,6 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     usage: 'calibrate [options] [FILE.har…]',
     summary:
       'Turn the choices that a service was seen to make, in recordings or in evidence, into an overlay for serve --overlay.',
-    isBrief: true,
     load: async () => (await import('./calibrate.ts')).calibrate,
   },
   fixture: {

@@ -2,8 +2,7 @@ import { writeShellLine } from '../ground/shell-word.ts'
 import { HIDDEN } from '../journal/redaction/key-shapes.ts'
 import { hideSecrets, type Redact } from '../journal/redaction/redaction.ts'
 import { Secrets, SHORT } from '../journal/redaction/secrets.ts'
-import { variableFor } from '../server/option.ts'
-import { findGiven, readSecretFlag } from './given-secrets.ts'
+import { PREFIX } from '../server/option.ts'
 import type { LogFormat, LogLevel } from './log.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -16,7 +15,7 @@ export interface DiscreetTerminal extends Terminal {
   readonly redact: Redact
   /** Hides these secrets from now on, such as the keys in a recording. */
   learn(secrets: Iterable<string>): void
-  /** A command line for a POSIX shell. Variables of the environment replace its secrets, so a user can still run it. */
+  /** A command line for a POSIX shell, without its secrets. */
   writeCommandLine(words: readonly string[]): string
   /** Prints a line with the key that the user needs to begin. */
   printWithKey(line: string): void
@@ -31,49 +30,26 @@ const SANDBOX_FILE = /(account-sandbox_[a-z0-9_-]+\.json)/
 /** A terminal that knows the secrets in the arguments and in the environment of the program. */
 export function makeDiscreet(terminal: Terminal, args: readonly string[]): DiscreetTerminal {
   const known = new Secrets()
-  const variables = new Map<string, string>()
-
   function learn(secrets: Iterable<string>): void {
     for (const secret of secrets) known.add(ORDINARY.test(secret) ? `Bearer ${secret}` : secret)
   }
-  for (const { value, variable } of findGiven(args, terminal.environment)) {
-    learn([value])
-    if (!variables.has(value)) variables.set(value, variable)
-  }
+  learn(findGiven(args, terminal.environment))
 
-  const hide: Redact = (text) => hideSecrets(text, [known], (found) => splitScheme(found).scheme + HIDDEN)
+  // `Bearer ` is known together with a secret that is an ordinary word.
+  const labelOf = (found: string) => (/^bearer /i.exec(found)?.[0] ?? '') + HIDDEN
   const redact: Redact = (text) =>
     text
       .split(SANDBOX_FILE)
-      .map((part, place) => (place % 2 === 0 ? hide(part) : part))
+      .map((part, place) => (place % 2 === 0 ? hideSecrets(part, [known], labelOf) : part))
       .join('')
-
-  /** A word with variables in place of its secrets. No argument of a program can hold the character NUL. */
-  function quote(word: string): string {
-    const found: string[] = []
-    const hidden = hideSecrets(word, [known], (each) => {
-      const { scheme, secret } = splitScheme(each)
-      found.push(secret)
-      return `${scheme}\0`
-    })
-    if (found.length === 0) return writeShellLine([word])
-    return hidden
-      .split('\0')
-      .map((part, place) => (place === 0 ? '' : expand(variables.get(found[place - 1] ?? ''))) + quotePart(part))
-      .join('')
-  }
 
   function writeCommandLine(words: readonly string[]): string {
-    const end = words.indexOf('--')
-    const written = words.map((word, place) => {
-      if (end >= 0 && place > end) return quote(word)
-      const given = readSecretFlag(word)
-      if (given?.value !== undefined) return `--${given.flag}=${expand(variableFor(given.flag))}`
-      const before = readSecretFlag(words[place - 1] ?? '')
-      const isValue = before !== undefined && before.value === undefined && !word.startsWith('--')
-      return isValue ? expand(variableFor(before.flag)) : quote(word)
+    const shown = words.map((word, place) => {
+      const [before, own] = [readSecretFlag(words[place - 1] ?? ''), readSecretFlag(word)]
+      if (own?.value !== undefined) return `${own.flag}=${HIDDEN}`
+      return before !== undefined && before.value === undefined && !word.startsWith('--') ? HIDDEN : redact(word)
     })
-    return written.join(' ')
+    return writeShellLine(shown)
   }
 
   // The service hides its own secrets in its log, and a line for each request must be cheap. It does not know those of a
@@ -93,16 +69,66 @@ export function makeDiscreet(terminal: Terminal, args: readonly string[]): Discr
   } satisfies Partial<Record<keyof DiscreetTerminal, PropertyDescriptor>>)
 }
 
-/** `Bearer ` is known together with a secret that is an ordinary word. */
-function splitScheme(found: string): { scheme: string; secret: string } {
-  const [scheme = ''] = /^bearer /i.exec(found) ?? []
-  return { scheme, secret: found.slice(scheme.length) }
+/** The names of options, variables and header fields that hold a secret. */
+const NAME = /(?:(?:api|access|secret|private|auth)[-_]?key|token|secret|password|passwd|pwd)$|(?:^|_)key$/i
+const FLAG = /^(--?[A-Za-z][\w-]*)(?:=(.+))?$/s
+/** `NAME=VALUE` and `Name: VALUE` as a whole word. */
+const PAIR = /^([A-Za-z_][\w-]*)(?:=|:\s*)(?:(?:bearer|basic)\s+)?(\S+)$/i
+/** The same in the text of a shell, where only variables of the environment are certain to be no code. */
+const ASSIGNED = /(?<![\w-])([A-Z][A-Z0-9_]*)=(?:"([^"$`]+)"|'([^']+)'|([^\s"'`$&;|()]+))/g
+const WITH_SCHEME = /\b(?:bearer|basic)\s+([\w.~+/=-]+)/gi
+/** User and password of a URL. The last `@` before the path ends them. */
+const USER = /[a-z][a-z0-9+.-]{0,30}:\/\/([^\s/?#'"]+)@/gi
+/** A value with a placeholder, such as `{apiKey}`, holds a secret only if the rest is longer than an ordinary word. */
+const PLACEHOLDER = /\{\w+\}/
+
+/** The secrets in the arguments of the program, those for a command of the user included, and in its own variables. */
+export function findGiven(args: readonly string[], environment: NodeJS.ProcessEnv): string[] {
+  const variables = Object.entries(environment).flatMap(([name, value = '']) => {
+    if (!name.startsWith(PREFIX)) return []
+    return NAME.test(name) ? [value] : [value, ...value.split(',')].flatMap(findInText)
+  })
+  const words = args.flatMap((word, index) => {
+    const given = readSecretFlag(word)
+    if (given === undefined) return findInText(word)
+    const next = args[index + 1] ?? ''
+    return [given.value ?? (next.startsWith('--') ? '' : next)]
+  })
+  return [...words, ...variables].flatMap(withoutPlaceholders)
 }
 
-function expand(variable = 'API_KEY'): string {
-  return `"$${variable}"`
+/** A variable of the shell only names a secret. */
+function withoutPlaceholders(value: string): string[] {
+  if (value.startsWith('$')) return []
+  const parts = value.split(PLACEHOLDER)
+  const shortest = parts.length > 1 ? SHORT : 0
+  return parts.filter(({ length }) => length > shortest)
 }
 
-function quotePart(part: string): string {
-  return part === '' ? '' : writeShellLine([part])
+/** A flag that gives a secret; `value` is `undefined` if the next word has it. */
+function readSecretFlag(word: string): { flag: string; value: string | undefined } | undefined {
+  const [, flag = '', value] = FLAG.exec(word) ?? []
+  return NAME.test(flag) ? { flag, value } : undefined
+}
+
+function findInText(text: string): string[] {
+  const [, name = '', value = ''] = PAIR.exec(text) ?? []
+  if (NAME.test(name)) return [value]
+  return [
+    ...[...text.matchAll(ASSIGNED)].flatMap(([, variable = '', ...values]) =>
+      NAME.test(variable) ? [values.find((each) => each !== undefined) ?? ''] : [],
+    ),
+    ...[...text.matchAll(WITH_SCHEME)].map(([, secret = '']) => secret),
+    ...[...text.matchAll(USER)].flatMap(([, user = '']) => passwordsIn(user)),
+  ]
+}
+
+/** The password as it is written, and as it is meant. A user without a password may be a token. */
+function passwordsIn(user: string): string[] {
+  const written = user.slice(user.indexOf(':') + 1)
+  try {
+    return [written, decodeURIComponent(written)]
+  } catch {
+    return [written]
+  }
 }

@@ -1,4 +1,5 @@
 import { constants } from 'node:os'
+import { EvidenceError } from '../evidence/evidence-input.ts'
 import { elapsed, systemClock } from '../ground/clock.ts'
 import { printable } from '../ground/show.ts'
 import { RealDate } from '../ground/timers.ts'
@@ -6,7 +7,7 @@ import type { CommandTimes, Report } from '../reports/report.ts'
 import type { ReportTarget } from '../reports/targets.ts'
 import type { DiscreetTerminal } from './discreet-terminal.ts'
 import { Progress } from './progress.ts'
-import { deliverReport } from './reports.ts'
+import { deliverReport, NOT_WRITTEN } from './reports.ts'
 import type { StopSignal } from './terminal.ts'
 
 type Listener = (signal: StopSignal) => void
@@ -14,11 +15,12 @@ type Listener = (signal: StopSignal) => void
 /** The reason of an abort: a signal told the program to stop. */
 export class Interrupted extends Error {
   override name = 'Interrupted'
-  readonly by: StopSignal
+  /** The exit code that a shell reports for a program that was told to stop. */
+  readonly exitCode: number
 
   constructor(by: StopSignal) {
     super(`stopped by ${by}`)
-    this.by = by
+    this.exitCode = 128 + constants.signals[by]
   }
 }
 
@@ -31,8 +33,6 @@ export class Execution {
   readonly name: string
   readonly terminal: DiscreetTerminal
   readonly progress: Progress
-  /** What the user must know if a second signal ends the program at once. */
-  lastWords: (() => string) | undefined
   readonly #began = elapsed()
   readonly #startedAt = new RealDate(systemClock()).toISOString()
   readonly #controller = new AbortController()
@@ -69,7 +69,6 @@ export class Execution {
     if (commands.length > 0 && !this.#isOver) return
     if (commands.length === 0 && this.signal.aborted) {
       this.end()
-      if (this.lastWords !== undefined) this.say(this.lastWords())
       process.kill(process.pid, signal)
     }
     this.#controller.abort(new Interrupted(signal))
@@ -82,11 +81,8 @@ export class Execution {
 
   get times(): CommandTimes {
     const { reason } = this.signal
-    return {
-      startedAt: this.#startedAt,
-      seconds: Math.round(this.duration) / 1000,
-      interruptedWith: reason instanceof Interrupted ? exitCodeAfter(reason) : undefined,
-    }
+    const interruptedWith = reason instanceof Interrupted ? reason.exitCode : undefined
+    return { startedAt: this.#startedAt, seconds: Math.round(this.duration) / 1000, interruptedWith }
   }
 
   /** Shows what the command does now. */
@@ -103,18 +99,22 @@ export class Execution {
 
   /**
    * Delivers the report, and resolves to the exit code. It may go to a pipe without a reader, so a signal ends the
-   * program from now on.
+   * program from now on. `isSaid`: the user has read its summary already, which is all that it has to say.
    */
-  deliver(report: Report, targets: readonly ReportTarget[]): Promise<number> {
+  deliver(report: Report, targets: readonly ReportTarget[], isSaid = false): Promise<number> {
     this.end()
-    return deliverReport(report, targets, this.terminal)
+    return deliverReport(report, targets, this.terminal, isSaid)
   }
 
-  /** Says the summary of a report that has nothing else, and delivers the report. */
-  refuse(report: Report, targets: readonly ReportTarget[]): Promise<number> {
-    this.say(`${this.name}: ${report.summary}`)
-    this.end()
-    return deliverReport(report, targets, this.terminal, true)
+  /** Writes a file at the end. Resolves to `code`, or to 3 if that fails: the other files are written all the same. */
+  async keep(code: number, write: () => Promise<void>): Promise<number> {
+    try {
+      await write()
+      return code
+    } catch (error) {
+      if (!(error instanceof EvidenceError)) throw error
+      return this.say(`${this.name}: ${error.message}`, NOT_WRITTEN)
+    }
   }
 
   /** Removes the progress, and restores the default effect of signals. */
@@ -126,28 +126,22 @@ export class Execution {
 
 /**
  * Executes the work of a command, which resolves to the exit code. `isOver` is that of `Execution`;
- * `exitsWith`: the id of a process whose end counts as a signal.
+ * `exitWith`: the id of a process whose end counts as a signal.
  */
 export async function execute(
   name: string,
   terminal: DiscreetTerminal,
   work: (execution: Execution) => Promise<number>,
-  { isOver = true, exitsWith }: { isOver?: boolean; exitsWith?: number | undefined } = {},
+  { isOver = true, exitWith }: { isOver?: boolean; exitWith?: number | undefined } = {},
 ): Promise<number> {
   const execution = new Execution(name, terminal, isOver)
-  for (const ended of terminal.untilEnded(exitsWith)) void ended.then(() => execution.receive('SIGTERM'))
+  for (const ended of terminal.untilEnded(exitWith)) void ended.then(() => execution.receive('SIGTERM'))
   try {
     return await work(execution)
   } catch (error) {
-    if (error instanceof Interrupted)
-      return execution.say(`${name}: ${error.message}; there is no report`, exitCodeAfter(error))
-    throw error
+    if (!(error instanceof Interrupted)) throw error
+    return execution.say(`${name}: ${error.message}; there is no report`, error.exitCode)
   } finally {
     execution.end()
   }
-}
-
-/** The exit code that a shell reports for a program that was told to stop. */
-function exitCodeAfter({ by }: Interrupted): number {
-  return 128 + constants.signals[by]
 }

@@ -1,50 +1,22 @@
-import { existsSync } from 'node:fs'
-import { loadContract } from '../contract/contract.ts'
+import { type Contract, loadContract } from '../contract/contract.ts'
 import { readOverlays } from '../contract/overlay.ts'
-import {
-  applyBaseline,
-  type Baseline,
-  dayOf,
-  readBaseline,
-  updateBaseline,
-  writeBaseline,
-} from '../evidence/baseline.ts'
-import { EvidenceError } from '../evidence/evidence-input.ts'
-import { systemClock } from '../ground/clock.ts'
-import { printable } from '../ground/show.ts'
-import type { ReportTarget } from '../reports/targets.ts'
-import {
-  fileName,
-  type Options,
-  optIn,
-  readDuration,
-  someOf,
-  text,
-  timeLimit,
-  toggle,
-  type Values,
-  wholeNumber,
-} from '../server/option.ts'
-import type { RunBounds } from '../trials/explore/budget.ts'
-import type { Exploration } from '../trials/explore/exploration.ts'
+import type { FaultRule } from '../domain/faults.ts'
+import { loadFaultSets } from '../faults/fault-sets.ts'
+import { loadRuleCheck } from '../faults/rule-check.ts'
+import { parseJson } from '../ground/json.ts'
+import { printable, shorten } from '../ground/show.ts'
+import { type Options, readDuration, someOf, text, timeLimit, type Values, wholeNumber } from '../server/option.ts'
 import type { ExploreTerms } from '../trials/explore/report.ts'
-import { lastLines } from '../trials/output-tail.ts'
-import type { Command } from './command.ts'
+import type { Exploration } from '../trials/explore/search.ts'
+import { lastLines } from '../trials/output.ts'
+import type { RunBounds } from '../trials/runner.ts'
+import { defineCommand, type Reading, withoutOptions } from './command.ts'
 import { UsageError } from './errors.ts'
 import { type Execution, execute } from './execution.ts'
-import { readReplay } from './plan-file.ts'
-import { checkFiles, NOT_WRITTEN, REPORT_OPTIONS } from './reports.ts'
+import { REPORT_OPTIONS } from './reports.ts'
+import { BASELINE_OPTIONS, type Known, openBaseline } from './review.ts'
 import { withServerOptions } from './start.ts'
-import {
-  JOBS,
-  millisecondsOf,
-  type ReadTrial,
-  readTrial,
-  SEPARATE_TRIAL_OPTIONS,
-  WINDOW,
-  windowOf,
-  withoutOptions,
-} from './trial-options.ts'
+import { JOBS, millisecondsOf, SEPARATE_TRIAL_OPTIONS, WINDOW, windowOf } from './trial-options.ts'
 
 /** The time for everything by default, and how long the tiers on which the result rests may take. */
 const USUAL_BUDGET = { optional: '1m', needed: '10m' } as const
@@ -65,74 +37,46 @@ const SEARCH_OPTIONS = {
   replay: {
     kind: text,
     placeholder: 'PLAN',
-    help: 'Run the command once with the faults of PLAN: a file with fault rules, a finding or a report; or their JSON.',
+    help: 'Run the command once with the faults of PLAN: a list of fault rules as JSON, or what --faults takes.',
   },
   failOn: {
     kind: someOf(['findings', 'inconclusive', 'gave-up']),
     help: 'Reasons to fail: findings, which always are a reason; a search that was too short for a result; a command that gave up after a fault.',
     default: ['findings', 'inconclusive'],
   },
-  baseline: {
-    kind: fileName,
-    help: 'JSON file of known findings that do not count, each with a reason, and perhaps with a last day.',
-  },
-  updateBaseline: optIn(
-    'Write the findings of this run to the file of --baseline. A finding that is gone is removed from the file only if everything was tried.',
-  ),
+  ...BASELINE_OPTIONS,
 } as const satisfies Options
 
 const OPTIONS = {
   ...SEPARATE_TRIAL_OPTIONS,
   ...SEARCH_OPTIONS,
-  scaleWindows: {
-    kind: toggle,
-    help: 'Shorten quota windows, so that a client that waits for a reset does not take an hour.',
-    defaultText: 'on',
-  },
   window: {
     ...WINDOW.window,
     help: 'Length of a shortened quota window. explore itself tries a longer one, too, where the command survives a 429.',
-    defaultText: '2s, or that of the finding in --replay',
+    defaultText: '2s',
   },
   ...REPORT_OPTIONS,
 } as const satisfies Options
 
-export const explore: Command = {
-  options: OPTIONS,
-
-  async run(args, terminal) {
-    const reading = readTrial('explore', OPTIONS, args, terminal.environment)
-    const { values, sources } = reading
-    const { baseline, report, updateBaseline: isUpdated } = values
-    if (values.port !== 0 && values.jobs > 1) {
-      throw new UsageError(`${sources.port}: trials at the same time need a port each; leave it out, or --jobs`)
-    }
-    if (values.window !== undefined && values.scaleWindows === false) {
-      throw new UsageError(`${sources.window}: quota windows keep their length with --no-scale-windows; leave one out`)
-    }
-    if (isUpdated && baseline === undefined)
-      throw new UsageError('--update-baseline: needs --baseline FILE, which it writes')
-    await checkFiles(report, [{ source: sources.baseline, file: baseline, isRead: !isUpdated }])
-    return execute('explore', terminal, (execution) => searchFaults(reading, execution), {
-      exitsWith: values.exitWith,
-    })
+export const explore = defineCommand(
+  'explore',
+  OPTIONS,
+  async (reading, terminal) => {
+    const known = await openBaseline(reading, [])
+    return execute('explore', terminal, (execution) => searchFaults(reading, known, execution), reading.values)
   },
-}
+  'a command',
+)
 
 /** Looks for faults that break the command, or runs it with those of a plan. Resolves to the exit code. */
-async function searchFaults(reading: ReadTrial<typeof OPTIONS>, execution: Execution): Promise<number> {
-  const { values, words, command } = reading
+async function searchFaults(reading: Reading<typeof OPTIONS>, known: Known, execution: Execution): Promise<number> {
+  const { values, words, command, sources } = reading
   const { ExploreSession, SHORT_WINDOW } = await import('../trials/explore/session.ts')
-  const known = await readKnown(values)
   const overlays = await readOverlays(values.overlays)
   const contractWith = (longestWindow: number) => loadContract({ overlays, longestWindow })
-  const replayed =
-    values.replay === undefined
-      ? undefined
-      : await readReplay(values.replay, await contractWith(Number.POSITIVE_INFINITY))
-  const given = windowOf(values.window, reading.sources.window) ?? replayed?.window
-  const window = values.scaleWindows === false ? undefined : (given ?? SHORT_WINDOW)
-  const contract = await contractWith(window ?? Number.POSITIVE_INFINITY)
+  const window = windowOf(values.window, sources.window) ?? SHORT_WINDOW
+  const contract = await contractWith(window)
+  const plan = values.replay === undefined ? undefined : await readPlan(values.replay, contract)
   const { terminal, onSignal, signal: stop } = execution
   const { runs, jobs } = values
   const { milliseconds, optional } = budgetOf(values)
@@ -148,56 +92,38 @@ async function searchFaults(reading: ReadTrial<typeof OPTIONS>, execution: Execu
       optional: rest(optional),
       watch: (text) => execution.show(text),
     })
-    try {
-      const baseline = await session.establish()
-      if (typeof baseline === 'string') return execution.say(baseline, execution.times.interruptedWith ?? 1)
-      const found =
-        replayed === undefined ? await session.explore(baseline) : await session.replay(replayed.plan, baseline)
-      const { runs, pace } = session
-      const times = execution.times
-      const isWhole = found.left === 0 && times.interruptedWith === undefined
-      const terms: ExploreTerms = {
-        ...{ command, runs, pace, window, ...times },
-        options: withoutOptions(words, { ...SEARCH_OPTIONS, ...WINDOW, ...REPORT_OPTIONS }),
-        failsOnGaveUp: values.failOn.includes('gave-up'),
-        failsIfInconclusive: values.failOn.includes('inconclusive'),
-        countsRuns: values.runs !== undefined,
-        isStable: baseline.isStable,
-        known: known && applyBaseline(found.findings, () => isWhole, known, dayOf(systemClock())),
-        ...{ redact: terminal.redact, writeCommandLine: terminal.writeCommandLine },
-      }
-      const code = await tell(found, terms, values.report, execution)
-      const { baseline: file } = values
-      if (!values.updateBaseline || file === undefined || replayed !== undefined) return code
-      return await writeKnown(
-        file,
-        updateBaseline(found.findings, () => isWhole, known),
-        code,
-        execution,
-      )
-    } finally {
-      session.end()
-    }
+    const baseline = await session.establish()
+    if (typeof baseline === 'string') return execution.say(baseline, execution.times.interruptedWith ?? 1)
+    const found = plan === undefined ? await session.explore(baseline) : await session.replay(plan, baseline)
+    const times = execution.times
+    const isWhole = () => found.left === 0 && times.interruptedWith === undefined
+    const code = await tell(found, values.report, execution, {
+      ...{ command, runs: session.runs, pace: session.pace, window, ...times },
+      options: withoutOptions(words, { ...SEARCH_OPTIONS, ...WINDOW, ...REPORT_OPTIONS }),
+      failsOnGaveUp: values.failOn.includes('gave-up'),
+      failsIfInconclusive: values.failOn.includes('inconclusive'),
+      countsRuns: values.runs !== undefined,
+      isStable: baseline.isStable,
+      known: known.apply(found.findings, isWhole),
+      ...{ redact: terminal.redact, writeCommandLine: terminal.writeCommandLine },
+    })
+    return plan === undefined ? execution.keep(code, () => known.update(found.findings, isWhole)) : code
   })
 }
 
-/** The known findings; `undefined` without `--baseline`. The file may be missing if it is to be written. */
-async function readKnown({
-  baseline,
-  updateBaseline: isUpdated,
-}: Values<typeof OPTIONS>): Promise<Baseline | undefined> {
-  if (baseline === undefined) return undefined
-  return isUpdated && !existsSync(baseline) ? { findings: [] } : readBaseline(baseline)
-}
-
-async function writeKnown(file: string, known: Baseline, code: number, execution: Execution): Promise<number> {
-  try {
-    await writeBaseline(file, known)
-    return code
-  } catch (error) {
-    if (!(error instanceof EvidenceError)) throw error
-    return execution.say(`explore: ${error.message}`, NOT_WRITTEN)
+/** The fault rules of `--replay`. @throws UsageError, FaultSetError */
+async function readPlan(given: string, contract: Contract): Promise<readonly FaultRule[]> {
+  const check = await loadRuleCheck(contract)
+  if (!given.trimStart().startsWith('[')) return (await loadFaultSets(given, check)).flatMap(({ rules }) => rules)
+  const source = `--replay ${shorten(given)}`
+  const plan = parseJson(given, (reason) => new UsageError(`${source}: ${reason}`)) as FaultRule[]
+  const most = check.limits.faultsPerAccount
+  if (plan.length < 1 || plan.length > most) throw new UsageError(`${source}: must have 1 to ${most} fault rules`)
+  for (const [index, rule] of plan.entries()) {
+    const problem = check.findProblem(rule, `/${index}`)
+    if (problem !== undefined) throw new UsageError(`${source}#${problem.pointer}: ${problem.message}`)
   }
+  return plan
 }
 
 /** How many findings are printed with all their requests. */
@@ -206,9 +132,9 @@ const STORIES = 3
 /** Prints the stories of the first findings, and then the summary. */
 async function tell(
   found: Exploration,
-  terms: ExploreTerms,
-  targets: readonly ReportTarget[],
+  targets: Values<typeof REPORT_OPTIONS>['report'],
   execution: Execution,
+  terms: ExploreTerms,
 ): Promise<number> {
   const { describeExploration } = await import('../trials/explore/report.ts')
   const { tellStory, wordStory } = await import('../trials/explore/story.ts')

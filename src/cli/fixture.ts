@@ -4,9 +4,8 @@ import { DEFAULT_SEED } from '../domain/account.ts'
 import { explainFailure } from '../reports/targets.ts'
 import { fileName, type Options, oneOf, wholeNumber } from '../server/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../server/option-table.ts'
-import type { Command } from './command.ts'
+import { defineCommand } from './command.ts'
 import { UsageError } from './errors.ts'
-import { readOptions, refuseOperands } from './options.ts'
 import { Progress } from './progress.ts'
 
 const OPTIONS = {
@@ -17,27 +16,20 @@ const OPTIONS = {
   out: { kind: fileName, help: 'File to write, which must not exist yet.', defaultText: 'standard output' },
 } as const satisfies Options
 
-export const fixture: Command = {
-  options: OPTIONS,
-
-  async run(args, terminal) {
-    const { values, positionals } = readOptions(OPTIONS, args, terminal.environment)
-    refuseOperands('fixture', positionals)
-    const { out } = values
-    const progress = new Progress(terminal)
-    const onProgress = (made: number) => progress.show(`${made} of ${values.domains} domains`)
-    const content = writeFixture(await generateFixture({ ...values, onProgress }))
-    progress.end()
-    if (out === undefined) {
-      terminal.write(content)
-      return 0
-    }
-    await writeFile(out, content, { flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
-      const reason =
-        error.code === 'EEXIST' ? 'exists already; choose another name, or remove it' : explainFailure(error)
-      throw new UsageError(`--out ${out}: ${reason}`)
-    })
-    terminal.printError(`Wrote ${out}. Try it: dmarc-understudy serve --fixture ${out}`)
+export const fixture = defineCommand('fixture', OPTIONS, async ({ values }, terminal) => {
+  const { out } = values
+  const progress = new Progress(terminal)
+  const onProgress = (made: number) => progress.show(`${made} of ${values.domains} domains`)
+  const content = writeFixture(await generateFixture({ ...values, onProgress }))
+  progress.end()
+  if (out === undefined) {
+    terminal.write(content)
     return 0
-  },
-}
+  }
+  await writeFile(out, content, { flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
+    const reason = error.code === 'EEXIST' ? 'exists already; choose another name, or remove it' : explainFailure(error)
+    throw new UsageError(`--out ${out}: ${reason}`)
+  })
+  terminal.printError(`Wrote ${out}. Try it: dmarc-understudy serve --fixture ${out}`)
+  return 0
+})

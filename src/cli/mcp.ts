@@ -1,14 +1,12 @@
 import type { Tool } from '../mcp/tools.ts'
 import type { Options } from '../server/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../server/option-table.ts'
-import { startUnderstudy, type Understudy } from '../server/server.ts'
-import type { Command } from './command.ts'
+import { startUnderstudy, type Understudy } from '../server/understudy.ts'
+import { defineCommand, type Reading, readVersion } from './command.ts'
 import { StartError, UsageError } from './errors.ts'
-import { type ReadOptions, readOptions, refuseOperands } from './options.ts'
-import { ReadyFile } from './ready-file.ts'
+import { openReadyFile } from './ready-file.ts'
+import { baseUrl } from './review.ts'
 import { describeStart, withServerOptions } from './start.ts'
-import { baseUrl } from './target-options.ts'
-import { readVersion } from './version.ts'
 
 // The tools are those of the control plane, so there is no stand-in without one.
 const { admin: _, ...OF_SERVER } = COMMAND_LINE_OPTIONS
@@ -33,41 +31,31 @@ const OPTIONS = {
 /** The options that mean something beside `--attach`. */
 const OF_ATTACHED: ReadonlySet<string> = new Set(['attach', 'adminToken', 'logLevel', 'logFormat', 'exitWith'])
 
-type McpReading = ReadOptions<typeof OPTIONS>
+type McpReading = Reading<typeof OPTIONS>
 
-export const mcp: Command = {
-  options: OPTIONS,
-
-  async run(args, terminal) {
-    const reading = readOptions(OPTIONS, args, terminal.environment)
-    const { values, sources } = reading
-    refuseOperands('mcp', reading.positionals)
-    if (values.attach !== undefined) refuseOptionsOfServer(reading)
-    const readyFile = values.readyFile === undefined ? undefined : new ReadyFile(values.readyFile, sources.readyFile)
-    const stopped = [terminal.untilStopped(), ...terminal.untilEnded(values.exitWith)]
-    return withServerOptions(reading, terminal, async (options) => {
-      const service = values.attach === undefined ? await startUnderstudy(options) : undefined
-      try {
-        if (service !== undefined) {
-          for (const line of describeStart(service, reading)) terminal.printError(line)
-          readyFile?.write(service)
-        }
-        const [tools, { openSession }, version] = await Promise.all([
-          findTools(reading, service),
-          import('../mcp/session.ts'),
-          readVersion(),
-        ])
-        const session = await openSession({ tools, version, ...terminal.streams, log: options.log })
-        await Promise.race([session.ended, ...stopped])
-        await session.close()
-        readyFile?.remove()
-        return 0
-      } finally {
-        await service?.stop()
+export const mcp = defineCommand('mcp', OPTIONS, async (reading, terminal) => {
+  const { values } = reading
+  if (values.attach !== undefined) refuseOptionsOfServer(reading)
+  const readyFile = openReadyFile(reading)
+  const stopped = [terminal.untilStopped(), ...terminal.untilEnded(values.exitWith)]
+  return withServerOptions(reading, terminal, async (options) => {
+    const service = values.attach === undefined ? await startUnderstudy(options) : undefined
+    try {
+      if (service !== undefined) {
+        for (const line of describeStart(service, reading)) terminal.printError(line)
+        readyFile.write(service)
       }
-    })
-  },
-}
+      const [tools, { openSession }] = await Promise.all([findTools(reading, service), import('../mcp/session.ts')])
+      const session = await openSession({ tools, version: readVersion(), ...terminal.streams, log: options.log })
+      await Promise.race([session.ended, ...stopped])
+      await session.close()
+      readyFile.remove()
+      return 0
+    } finally {
+      await service?.stop()
+    }
+  })
+})
 
 /** @throws UsageError */
 function refuseOptionsOfServer({ given, sources }: McpReading): void {
@@ -85,7 +73,7 @@ async function findTools({ values, sources }: McpReading, service: Understudy | 
   ])
   const { attach = '', adminToken, overlays } = values
   const plane = await connect(service?.adminUrl ?? attach, adminToken).catch(({ name, message, stack }: Error) => {
-    throw name === 'ToolError' ? new StartError(`${sources.attach}: ${message}`) : new Error(stack)
+    throw name === 'ControlError' ? new StartError(`${sources.attach}: ${message}`) : new Error(stack)
   })
   const terms =
     service === undefined ? { apiKey: undefined, overlays: undefined } : { apiKey: service.apiKey, overlays }

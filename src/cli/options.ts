@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { whatBecameOf } from '../contract/settled-choices.ts'
+import { whatBecameOf } from '../contract/former-choices.ts'
 import { nearestName } from '../ground/edit-distance.ts'
 import { shorten, showWritten } from '../ground/show.ts'
 import {
@@ -19,7 +19,22 @@ import {
   variableFor,
 } from '../server/option.ts'
 import { UsageError } from './errors.ts'
-import { ownVariables } from './own-variables.ts'
+
+/**
+ * What a cluster or a link of containers adds to the names of a service that has our name, such as
+ * `DMARC_UNDERSTUDY_SERVICE_HOST` and `DMARC_UNDERSTUDY_PORT_4010_TCP_ADDR`.
+ * Source: https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables.
+ */
+const LINKED = /_SERVICE_HOST$|_SERVICE_PORT(?:_[A-Z\d_]+)?$|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_[A-Z]+)?$/
+/** The value of `DMARC_UNDERSTUDY_PORT`, which is an option, too. */
+const LINK = /^(?:tcp|udp|sctp):\/\//
+
+/** The variables with our prefix that are options. */
+function ownVariables(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const isOwn = ([name, value = '']: [string, string | undefined]) =>
+    name.startsWith(PREFIX) && !LINKED.test(name) && !LINK.test(value)
+  return Object.fromEntries(Object.entries(environment).filter(isOwn))
+}
 
 /** The options and arguments that a user gave to a command. */
 export interface ReadOptions<Table extends Options> {
@@ -193,11 +208,6 @@ function withValue(argument: string, next: string | undefined, option: Option<un
   const isFollowed = next !== undefined && !next.startsWith('-')
   const bare = isFollowed || !argument.startsWith('--') ? undefined : option?.kind.bare
   return bare === undefined ? argument : `${argument}=${bare}`
-}
-
-/** @throws UsageError if a command without positional arguments gets one */
-export function refuseOperands(command: string, [first]: readonly string[]): void {
-  if (first !== undefined) throw new UsageError(`${command} takes no argument, but was given ${showWritten(first)}`)
 }
 
 const FLAG_WIDTH = 26

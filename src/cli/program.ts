@@ -1,6 +1,6 @@
-import { optimiseLater } from '../ground/machine.ts'
 import { printable, showWritten } from '../ground/show.ts'
 import type { CommandError } from '../trials/command.ts'
+import { readVersion } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { type DiscreetTerminal, makeDiscreet } from './discreet-terminal.ts'
 import { UsageError } from './errors.ts'
@@ -50,7 +50,6 @@ async function runCommand([name, ...args]: readonly string[], terminal: Discreet
     return 0
   }
   if (name === '--version' || name === '-v') {
-    const { readVersion } = await import('./version.ts')
     terminal.print(readVersion())
     return 0
   }
@@ -58,8 +57,7 @@ async function runCommand([name, ...args]: readonly string[], terminal: Discreet
   if (entry === undefined) {
     throw new UsageError(`${showWritten(name)} is no command; ${suggest(name, Object.keys(COMMANDS))}`)
   }
-  const { usage, summary, isBrief, load } = entry
-  if (isBrief) optimiseLater()
+  const { usage, summary, load } = entry
   const command = await load()
   const end = args.indexOf('--')
   if ((end < 0 ? args : args.slice(0, end)).some((arg) => arg === '--help' || arg === '-h')) {

@@ -44,13 +44,6 @@ export class Progress {
     }
   }
 
-  /** Prints a permanent line above the progress. */
-  print(line: string): void {
-    this.#clear()
-    this.#terminal.printError(line)
-    if (this.#latest !== '') this.show(this.#latest)
-  }
-
   /** Removes the line from the terminal. Nothing appears until the next `show`. */
   end(): void {
     this.#clear()

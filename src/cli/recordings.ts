@@ -1,10 +1,7 @@
-import { realpath } from 'node:fs/promises'
 import type { Choices } from '../contract/choices.ts'
-import { AnswerCounts } from '../evidence/answers.ts'
 import { HarError } from '../exchanges/har/file.ts'
-import type { RecordingCounts } from '../exchanges/har/finder.ts'
+import type { RecordingCounts } from '../exchanges/har/reader.ts'
 import { HarRecording } from '../exchanges/har/reader.ts'
-import { shorten } from '../ground/show.ts'
 import { nextTurn } from '../ground/timers.ts'
 import { type Conclusion, Judge } from '../judge/judge.ts'
 import { optIn } from '../server/option.ts'
@@ -18,7 +15,6 @@ export const SOLE_WRITER = optIn(
 /** What recordings show of a service. */
 export interface RecordedTraffic {
   conclusion: Conclusion
-  answers: AnswerCounts
   /** The base URL of the service, and all keys that were found. */
   target: string | undefined
   secrets: readonly string[]
@@ -53,12 +49,10 @@ export async function judgeRecordings(
     const { size, secrets, baseUrl: target } = recording
     execution.show(`0 of ${size} exchanges judged`)
     const judge = new Judge({ choices, isSoleWriter: soleWriter })
-    const answers = new AnswerCounts(choices.contract)
     let done = 0
     try {
       for (const { exchange, isAfterGap } of recording.exchanges()) {
         if (isAfterGap) judge.forget()
-        answers.note(exchange)
         judge.take(exchange)
         if (++done % UNINTERRUPTED !== 0) continue
         execution.show(`${done} of ${size} exchanges judged`)
@@ -68,17 +62,10 @@ export async function judgeRecordings(
     } catch (error) {
       if (!(error instanceof Interrupted)) throw error
     }
-    return { conclusion: judge.conclude(), answers, target, secrets, ...describe(recording, signal.aborted) }
+    return { conclusion: judge.conclude(), target, secrets, ...describe(recording, signal.aborted) }
   } catch (error) {
     throw error instanceof HarError ? new UsageError(`${execution.name}: ${error.message}`) : error
   }
-}
-
-/** @throws UsageError if a file is given twice, so that its exchanges would count twice */
-export async function refuseRepeated(command: string, files: readonly string[]): Promise<void> {
-  const places = await Promise.all(files.map((file) => realpath(file).catch(() => file)))
-  const repeated = files.find((_, index) => places.indexOf(places[index] ?? '') < index)
-  if (repeated !== undefined) throw new UsageError(`${command}: ${shorten(repeated)} is given twice`)
 }
 
 function describe(
@@ -87,25 +74,22 @@ function describe(
 ): Pick<RecordedTraffic, 'failures' | 'warnings' | 'leftOut'> {
   const { lost, problems, broken } = tally
   const remedy = service === undefined ? ' Say with --base-url where the service is.' : ''
-  const unreadable = `No request to the service can be read. ${problems[0] ?? ''}`
+  const nothing =
+    lost > 0
+      ? `No request to the service can be read. ${problems[0] ?? ''}`
+      : `No request went to ${service ?? 'a path of the service'}. ${hosts}${remedy}`
+  const asides = Object.entries(ASIDES).map(([kind, words]) => ({ count: tally[kind as keyof typeof ASIDES], words }))
   return {
     failures: [
       ...broken,
       ...(isStopped ? ['It was told to stop before all exchanges were judged.'] : []),
-      ...(size > 0
-        ? []
-        : [lost > 0 ? unreadable : `No request went to ${service ?? 'a path of the service'}. ${hosts}${remedy}`]),
+      ...(size > 0 ? [] : [nothing]),
     ],
     warnings: [
       ...problems,
       ...(lost > problems.length ? [`${lost - problems.length} more entries cannot be read.`] : []),
     ],
-    leftOut: Object.entries(ASIDES)
-      .flatMap(([kind, words]) => {
-        const count = tally[kind as keyof typeof ASIDES]
-        return count > 0 ? [`${count} ${words}`] : []
-      })
-      .join(', '),
+    leftOut: asides.flatMap(({ count, words }) => (count > 0 ? [`${count} ${words}`] : [])).join(', '),
   }
 }
 

@@ -4,13 +4,13 @@ import { type Options, optIn, someOf, wholeNumber } from '../server/option.ts'
 import { exitCodeOf } from '../trials/command.ts'
 import { describeRun, FAILURES } from '../trials/run-report.ts'
 import { runTrial, type TrialResult } from '../trials/trial.ts'
-import type { Command } from './command.ts'
+import { defineCommand, type Reading } from './command.ts'
 import { UsageError } from './errors.ts'
 import { type Execution, execute } from './execution.ts'
-import { ReadyFile } from './ready-file.ts'
+import { openReadyFile } from './ready-file.ts'
 import { checkFiles, REPORT_OPTIONS } from './reports.ts'
 import { describeStart, withServerOptions } from './start.ts'
-import { millisecondsOf, type ReadTrial, readTrial, TRIAL_OPTIONS, WINDOW, windowOf } from './trial-options.ts'
+import { millisecondsOf, TRIAL_OPTIONS, WINDOW, windowOf } from './trial-options.ts'
 
 const OPTIONS = {
   ...TRIAL_OPTIONS,
@@ -34,14 +34,13 @@ const OPTIONS = {
 const KEY_UNKNOWN =
   'only the hash of the key is kept, so the command cannot be given the key of the account; give --api-key'
 
-export const run: Command = {
-  options: OPTIONS,
-
-  async run(args, terminal) {
-    const reading = readTrial('run', OPTIONS, args, terminal.environment)
+export const run = defineCommand(
+  'run',
+  OPTIONS,
+  async (reading, terminal) => {
     const { values, command } = reading
     await checkFiles(values.report)
-    const work = async (execution: Execution) => {
+    async function work(execution: Execution): Promise<number> {
       async function report(result: TrialResult): Promise<number> {
         const { end } = result
         if (end.timedOut) execution.say(`the command ran longer than ${values.timeout} and was ended (--timeout)`)
@@ -66,48 +65,46 @@ export const run: Command = {
       })
       return exitCode
     }
-    return execute('run', terminal, work, { isOver: false, exitsWith: values.exitWith })
+    return execute('run', terminal, work, { ...values, isOver: false })
   },
-}
+  'a command',
+)
 
 /**
  * Runs the command against a new server that is discarded afterwards, or as soon as `kept` resolves. `kept` gets the
  * address of the dashboard, or of the service if there is none.
  */
 async function runOnce(
-  reading: ReadTrial<typeof OPTIONS>,
+  reading: Reading<typeof OPTIONS>,
   { terminal, signal, onSignal }: Execution,
   kept?: (result: TrialResult, place: string) => Promise<void>,
 ): Promise<TrialResult> {
   let place = ''
   const { values, sources, command } = reading
-  const say = (line: string) => terminal.printError(`dmarc-understudy: ${line}`)
   const longestWindow = windowOf(values.window, sources.window)
   const overlays = await readOverlays(values.overlays)
   const contract = longestWindow === undefined ? undefined : await loadContract({ overlays, longestWindow })
-  const readyFile = values.readyFile === undefined ? undefined : new ReadyFile(values.readyFile, sources.readyFile)
+  const readyFile = openReadyFile(reading)
   return withServerOptions(reading, terminal, async (options) => {
     try {
       return await runTrial({
-        ...{ name: 'run', command, options, contract },
+        ...{ name: 'run', command, options, contract, signal, onSignal },
         environment: terminal.environment,
         variables: values.setEnv,
         timeout: millisecondsOf(values.timeout),
         inherits: true,
         onlyJudges: true,
-        signal,
-        onSignal,
         ...(kept && { served: (result) => kept(result, place) }),
         serving(service) {
           place = service.adminUrl === undefined ? service.baseUrl : `${service.adminUrl}/`
           if (service.apiKey === undefined)
             throw new UsageError(`${values.store === undefined ? sources.data : sources.store}: ${KEY_UNKNOWN}`)
-          for (const line of describeStart(service, reading)) say(line)
-          readyFile?.write(service)
+          for (const line of describeStart(service, reading)) terminal.printError(`dmarc-understudy: ${line}`)
+          readyFile.write(service)
         },
       })
     } finally {
-      readyFile?.remove()
+      readyFile.remove()
     }
   })
 }

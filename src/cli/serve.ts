@@ -3,49 +3,35 @@ import { isLoopback } from '../ground/hosts.ts'
 import { quoteWord } from '../ground/shell-word.ts'
 import type { Values } from '../server/option.ts'
 import { COMMAND_LINE_OPTIONS, opensSandboxes } from '../server/option-table.ts'
-import { startUnderstudy, type Understudy } from '../server/server.ts'
-import type { Command } from './command.ts'
-import { readOptions, refuseOperands } from './options.ts'
-import { ReadyFile } from './ready-file.ts'
+import { type RunningServer, startServer } from '../server/server.ts'
+import { defineCommand } from './command.ts'
+import { openReadyFile } from './ready-file.ts'
 import { describeStart, withServerOptions } from './start.ts'
 
-/** The message if the program is ended while it saves. */
-const UNSAVED =
-  'dmarc-understudy: ended before everything was saved: what requests have counted since (quotas, fault hits) is lost; every change that was answered is kept'
-
-export const serve: Command = {
-  options: COMMAND_LINE_OPTIONS,
-
-  async run(args, terminal) {
-    const reading = readOptions(COMMAND_LINE_OPTIONS, args, terminal.environment)
-    const { values, sources } = reading
-    refuseOperands('serve', reading.positionals)
-    const readyFile = values.readyFile === undefined ? undefined : new ReadyFile(values.readyFile, sources.readyFile)
-    const orphaned = terminal.untilEnded(values.exitWith)
-    return withServerOptions(reading, terminal, async (options) => {
-      const service = await startUnderstudy(options)
+export const serve = defineCommand('serve', COMMAND_LINE_OPTIONS, async (reading, terminal) => {
+  const { values } = reading
+  const readyFile = openReadyFile(reading)
+  const orphaned = terminal.untilEnded(values.exitWith)
+  return withServerOptions(reading, terminal, async (options) => {
+    const service = await startServer(options)
+    try {
       // Must be set before other programs read that the server is ready: they may stop it at once.
       const stopped = Promise.race([terminal.untilStopped(), ...orphaned])
       for (const line of describeStart(service, reading)) terminal.printError(line)
-      try {
-        readyFile?.write(service)
-      } catch (error) {
-        // A running server would keep the program from ending with the error.
-        await service.stop()
-        throw error
-      }
+      readyFile.write(service)
       terminal.printWithKey(greeting(service, values))
       await stopped
-      if (values.data !== undefined) terminal.endAtNextSignal(UNSAVED)
-      readyFile?.remove()
+      readyFile.remove()
+    } finally {
+      // A running server would keep the program from ending with an error.
       await service.stop()
-      return 0
-    })
-  },
-}
+    }
+    return 0
+  })
+})
 
 function greeting(
-  { baseUrl, adminUrl, apiKey, exposed }: Understudy,
+  { baseUrl, adminUrl, apiKey, exposed }: RunningServer,
   values: Values<typeof COMMAND_LINE_OPTIONS>,
 ): string {
   const { host, adminToken } = values
@@ -61,7 +47,7 @@ function greeting(
     `  Base URL   ${baseUrl}`,
     `  API key    ${key}`,
     ...elsewhere.map((url) => `  Elsewhere  ${url}`),
-    ...(isOpen ? describeExposure(sandboxKeys, exposed) : []),
+    ...(isOpen ? describeExposure(sandboxKeys, exposed).map((line) => `  Open       ${line}`) : []),
     ...(sandboxKeys ? ['  Sandbox    sandbox_mine, or any other name: a key that opens an account of its own'] : []),
     ...(adminUrl === undefined ? [] : [`  Dashboard  ${adminUrl}/${token}`]),
     '',
@@ -75,16 +61,13 @@ function greeting(
 /** The consequences of an address that other machines can reach. */
 function describeExposure(sandboxKeys: boolean, exposed: readonly string[]): string[] {
   const accounts = exposed.length === 1 ? 'the account' : `${exposed.length} accounts, such as`
+  const known = `Any program can compute a key of ${accounts} ${exposed[0]}, because it derives from the seed. Replace it.`
   return [
-    '  Open       Other machines can reach this address, so keys are random and do not derive from the seed.',
+    'Other machines can reach this address, so keys are random and do not derive from the seed.',
     sandboxKeys
-      ? '  Open       Every client that can reach it can open accounts, with keys that begin with sandbox_ (--sandbox-keys).'
-      : '  Open       No key that begins with sandbox_ opens an account; --sandbox-keys lets it.',
-    ...(exposed.length === 0
-      ? []
-      : [
-          `  Open       Any program can compute a key of ${accounts} ${exposed[0]}, because it derives from the seed. Replace it.`,
-        ]),
+      ? 'Every client that can reach it can open accounts, with keys that begin with sandbox_ (--sandbox-keys).'
+      : 'No key that begins with sandbox_ opens an account; --sandbox-keys lets it.',
+    ...(exposed.length === 0 ? [] : [known]),
   ]
 }
 

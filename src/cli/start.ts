@@ -3,7 +3,7 @@ import { usageOf, type Values } from '../server/option.ts'
 import { OptionError, type Spell } from '../server/option-error.ts'
 import { COMMAND_LINE_OPTIONS, pickServerOptions, refuseContradictions } from '../server/option-table.ts'
 import type { ServerOptions } from '../server/options.ts'
-import type { Understudy } from '../server/server.ts'
+import type { RunningServer } from '../server/server.ts'
 import { StartError, UsageError } from './errors.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -41,7 +41,7 @@ export async function withServerOptions<Result>(
 const NEW_ACCOUNT_OPTIONS = ['fixture', 'seed', 'now', 'frozen', 'plan'] as const
 
 /** Messages about options that did not apply to a server that has started. */
-export function describeStart({ kept }: Understudy, { values, given, sources }: ServerReading): string[] {
+export function describeStart({ kept }: RunningServer, { values, given, sources }: ServerReading): string[] {
   const unused = kept ? NEW_ACCOUNT_OPTIONS.filter((name) => given.has(name)) : []
   return unused.map(
     (name) =>

@@ -41,8 +41,6 @@ export interface Terminal {
   untilStopped(): Promise<void>
   /** Passes each signal to stop to the listener and suppresses its default effect. The returned function ends that. */
   onSignal(listener: (signal: StopSignal) => void): () => void
-  /** Lets the next signal to stop end the program at once, after it has printed this text on standard error. */
-  endAtNextSignal(say: string): void
   /** Resolves when the process with this id has ended; nothing, if there is no id. */
   untilEnded(pid: number | undefined): Promise<void>[]
 }
@@ -75,9 +73,8 @@ export function openProcessTerminal(): Terminal {
       return openScreen(process.stderr)
     },
     openLog,
-    untilStopped: async () => void (await nextSignal()),
+    untilStopped,
     onSignal: (listener) => listenToSignals(listener),
-    endAtNextSignal,
     untilEnded: (pid) => (pid === undefined ? [] : [untilEnded(pid)]),
   }
 }
@@ -107,19 +104,12 @@ function listenToSignals(
 }
 
 /** Resolves with the first signal. A second one ends the process at once, as the system does by default. */
-function nextSignal(): Promise<StopSignal> {
+function untilStopped(): Promise<void> {
   return new Promise((resolve) => {
-    const end = listenToSignals((signal) => {
+    const end = listenToSignals(() => {
       end()
-      resolve(signal)
+      resolve()
     }, OF_SERVICES)
-  })
-}
-
-function endAtNextSignal(say: string): void {
-  void nextSignal().then((signal) => {
-    console.error(say)
-    process.kill(process.pid, signal)
   })
 }
 

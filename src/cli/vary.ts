@@ -2,18 +2,15 @@ import { type Alternative, type Choices, nameOf, readChoices } from '../contract
 import { readOverlays } from '../contract/overlay.ts'
 import { shorten } from '../ground/show.ts'
 import { type Options, texts, timeLimit, wholeNumber } from '../server/option.ts'
-import { BaselineError } from '../trials/vary/baselines.ts'
-import { vary as runVary } from '../trials/vary/vary.ts'
+import { BaselineError, vary as runVary } from '../trials/vary/vary.ts'
 import { describeVary } from '../trials/vary/vary-report.ts'
-import type { Command } from './command.ts'
+import { defineCommand, withoutOptions } from './command.ts'
 import { UsageError } from './errors.ts'
-import { execute } from './execution.ts'
+import { type Execution, execute } from './execution.ts'
 import { refuseId } from './options.ts'
 import { checkFiles, REPORT_OPTIONS } from './reports.ts'
 import { withServerOptions } from './start.ts'
-import { JOBS, millisecondsOf, readTrial, SEPARATE_TRIAL_OPTIONS, withoutOptions } from './trial-options.ts'
-
-const SHARED = SEPARATE_TRIAL_OPTIONS
+import { JOBS, millisecondsOf, SEPARATE_TRIAL_OPTIONS } from './trial-options.ts'
 
 /** The options of `vary` itself. The others are options of the server and of the command. */
 const OWN_OPTIONS = {
@@ -38,56 +35,49 @@ const OWN_OPTIONS = {
 } as const satisfies Options
 
 const OPTIONS = {
-  ...SHARED,
-  timeout: { ...SHARED.timeout, defaultText: 'ten times as long as it takes by itself, and at least 10s' },
+  ...SEPARATE_TRIAL_OPTIONS,
+  timeout: {
+    ...SEPARATE_TRIAL_OPTIONS.timeout,
+    defaultText: 'ten times as long as it takes by itself, and at least 10s',
+  },
   ...OWN_OPTIONS,
 } as const satisfies Options
 
-export const vary: Command = {
-  options: OPTIONS,
-
-  async run(args, terminal) {
-    const reading = readTrial('vary', OPTIONS, args, terminal.environment)
+export const vary = defineCommand(
+  'vary',
+  OPTIONS,
+  async (reading, terminal) => {
     const { values, words, command } = reading
-    if (values.jobs > 1 && values.port !== 0) {
-      throw new UsageError(
-        `${reading.sources.port}: only one trial at a time can have the port; leave it out, or --jobs`,
-      )
-    }
     await checkFiles(values.report)
     const choices = await readChoices(await readOverlays(values.overlays))
     const accepts = readAccepted(values.accept, choices)
     const { setEnv: variables, jobs, repeats } = values
-    return execute(
-      'vary',
-      terminal,
-      async (execution) => {
-        const { onSignal, signal } = execution
-        try {
-          const result = await withServerOptions(reading, terminal, (options) =>
-            runVary({
-              ...{ command, variables, choices, accepts, signal, onSignal, jobs, repeats },
-              environment: terminal.environment,
-              redact: terminal.redact,
-              server: { ...options, overlays: [] },
-              timeout: millisecondsOf(values.timeout),
-              maxTime: millisecondsOf(values.maxTime),
-              onProgress: (said) => execution.show(said),
-            }),
-          )
-          const { writeCommandLine } = terminal
-          const sameOptions = withoutOptions(words, OWN_OPTIONS)
-          const report = describeVary({ result, choices, sameOptions, writeCommandLine, ...execution.times })
-          return await execution.deliver(report, values.report)
-        } catch (error) {
-          if (error instanceof BaselineError) return execution.say(`vary: ${error.message}`, 1)
-          throw error
-        }
-      },
-      { exitsWith: values.exitWith },
-    )
+    async function work(execution: Execution): Promise<number> {
+      const { onSignal, signal } = execution
+      const result = await withServerOptions(reading, terminal, (options) =>
+        runVary({
+          ...{ command, variables, choices, accepts, signal, onSignal, jobs, repeats },
+          environment: terminal.environment,
+          redact: terminal.redact,
+          server: { ...options, overlays: [] },
+          timeout: millisecondsOf(values.timeout),
+          maxTime: millisecondsOf(values.maxTime),
+          onProgress: (said) => execution.show(said),
+        }),
+      ).catch((error: unknown) => {
+        if (error instanceof BaselineError) return error
+        throw error
+      })
+      if (result instanceof BaselineError) return execution.say(`vary: ${result.message}`, 1)
+      const { writeCommandLine } = terminal
+      const sameOptions = withoutOptions(words, OWN_OPTIONS)
+      const report = describeVary({ result, choices, sameOptions, writeCommandLine, ...execution.times })
+      return execution.deliver(report, values.report)
+    }
+    return execute('vary', terminal, work, values)
   },
-}
+  'a command',
+)
 
 /** Whether the user accepts an alternative. @throws UsageError if an accepted alternative does not exist */
 function readAccepted(

@@ -1,29 +1,41 @@
+import { rmSync } from 'node:fs'
 import type { Contract } from '../contract/contract.ts'
 import { LIMITS } from '../domain/limits.ts'
-import { AnswerCounts } from '../evidence/answers.ts'
-import { show } from '../ground/show.ts'
+import { lookedAt } from '../evidence/baseline.ts'
+import { systemClock } from '../ground/clock.ts'
+import { isLoopback } from '../ground/hosts.ts'
+import { hashKey, nameInstance } from '../ground/secrets.ts'
+import { quoteWord } from '../ground/shell-word.ts'
+import { shorten } from '../ground/show.ts'
+import { pause } from '../ground/timers.ts'
+import { isCounted } from '../judge/finding.ts'
+import { Judge } from '../judge/judge.ts'
 import {
   fileName,
-  type OptionKind,
   type Options,
   optIn,
+  readDuration,
   secret,
   text,
   textThat,
   timeLimit,
+  type Values,
   wholeNumber,
 } from '../server/option.ts'
-import type { Reserve } from '../verify/budget.ts'
-import { assess, concernsService } from '../verify/checks.ts'
+import { assess } from '../verify/checks.ts'
+import { describeCleanup, isAsBefore } from '../verify/cleanup.ts'
+import { Client, ConnectionError } from '../verify/client.ts'
+import type { ConversationOptions } from '../verify/conversation.ts'
+import { Holdings, markOf } from '../verify/holdings.ts'
+import { digestOf, Ledger, LedgerError, readLedger } from '../verify/ledger.ts'
 import { describePlan, planProbes } from '../verify/plan.ts'
 import { describeRefusal, describeVerify } from '../verify/report.ts'
-import type { Command } from './command.ts'
+import * as running from '../verify/run.ts'
+import { TargetError } from '../verify/target.ts'
+import { defineCommand, type Reading } from './command.ts'
 import { UsageError } from './errors.ts'
-import { execute } from './execution.ts'
-import { type ReadOptions, readOptions, refuseOperands } from './options.ts'
-import { openReview, REVIEW_OPTIONS, type Review } from './review.ts'
-import { type Asking, askService, explainTrouble, mayWrite, sweepTarget, targetOf } from './service-asking.ts'
-import { baseUrl } from './target-options.ts'
+import { type Execution, execute } from './execution.ts'
+import { baseUrl, openReview, REVIEW_OPTIONS, type Review } from './review.ts'
 
 /** The run puts up to 40 characters before the suffix, and a hostname has at most 253. */
 const suffix = textThat(
@@ -33,21 +45,7 @@ const suffix = textThat(
   'DOMAIN',
 )
 
-/** `5` for all paths, or `domains=5` for one. */
-const reserve: OptionKind<readonly string[]> = {
-  remedy: `must be a whole number from 0 to ${LIMITS.quota}, or a quota and such a number, as domains=5`,
-  placeholder: '[PATH=]N',
-  repeatable: true,
-  fits: (value): value is readonly string[] =>
-    Array.isArray(value) && value.every((each) => /^(?:[^=]+=)?\d{1,15}$/.test(each) && amountIn(each) <= LIMITS.quota),
-  read: (written) => written,
-}
-
-function amountIn(written: string): number {
-  return Number(written.split('=').at(-1))
-}
-
-export const VERIFY_OPTIONS = {
+const OPTIONS = {
   baseUrl: { kind: baseUrl, help: 'Base URL of the service, with its version segment.' },
   apiKey: {
     kind: secret,
@@ -61,10 +59,9 @@ export const VERIFY_OPTIONS = {
     flag: 'plan',
   },
   reserve: {
-    kind: reserve,
-    help: 'Requests in the quota of each path that are left to other clients; domains=5 is for one path. The cleanup may use them.',
-    default: [],
-    defaultText: '0',
+    kind: wholeNumber(0, LIMITS.quota),
+    help: 'Requests in the quota of each path that are left to other clients. The cleanup may use them.',
+    default: 0,
   },
   wait: optIn(
     'Wait for the reset when a quota is used up, until everything was asked. Without this option, the run ends at that point.',
@@ -98,83 +95,143 @@ export const VERIFY_OPTIONS = {
   ...REVIEW_OPTIONS,
 } as const satisfies Options
 
-type VerifyReading = ReadOptions<typeof VERIFY_OPTIONS>
+type VerifyReading = Reading<typeof OPTIONS>
 
-export const verify: Command = {
-  options: VERIFY_OPTIONS,
+export const verify = defineCommand('verify', OPTIONS, async (reading, terminal) => {
+  const { values, sources } = reading
+  const review = await openReview('verify', reading, [
+    { source: sources.sweep, file: values.sweep, isRead: true },
+    { source: sources.ledger, file: values.ledger },
+  ])
+  const { contract } = review.choices
+  const writes = mayWrite(values)
+  if (values.showPlan) {
+    const plan = planProbes({ ...values, writes })
+    for (const line of describePlan(plan, contract, { ...values, writes })) terminal.print(line)
+    return 0
+  }
+  const { baseUrl: written, apiKey } = values
+  if (written === undefined) throw new UsageError('--base-url URL: is needed, such as http://127.0.0.1:4010/api/v1')
+  if (apiKey === undefined) {
+    throw new UsageError('--api-key KEY: is needed, best in the environment as DMARC_UNDERSTUDY_API_KEY')
+  }
+  const target = written.replace(/\/+$/, '')
+  return execute('verify', terminal, async (execution) => {
+    const session = { reading, review, execution, target, apiKey, writes }
+    try {
+      return await (values.sweep === undefined ? ask(session) : sweep(session, values.sweep))
+    } catch (error) {
+      const { reason, exitCode } = explain(error, target)
+      const report = describeRefusal(target, reason, { ...execution.times, exitCode })
+      execution.say(`verify: ${reason}`)
+      return execution.deliver(report, values.report, true)
+    }
+  })
+})
 
-  async run(args, terminal) {
-    const reading = readOptions(VERIFY_OPTIONS, args, terminal.environment)
-    const { values, sources } = reading
-    refuseOperands('verify', reading.positionals)
-    if (values.readOnly && values.allowWrites)
-      throw new UsageError('--read-only: contradicts --allow-writes; give one of them')
-    if (values.sweep !== undefined && values.ledger !== undefined)
-      throw new UsageError(`${sources.ledger}: contradicts --sweep, which names the ledger`)
-    const review = await openReview('verify', reading, [
-      { source: sources.sweep, file: values.sweep, isRead: true },
-      { source: sources.ledger, file: values.ledger },
-    ])
-    const { choices } = review
-    const reserve = readReserve(reading, choices.contract)
-    if (values.showPlan) {
-      const writes = mayWrite(values)
-      const plan = planProbes({ ...values, writes })
-      for (const line of describePlan(plan, choices.contract, { writes, reserve })) terminal.print(line)
-      return 0
-    }
-    const { baseUrl, apiKey } = values
-    if (baseUrl === undefined) throw new UsageError('--base-url URL: is needed, such as http://127.0.0.1:4010/api/v1')
-    if (apiKey === undefined) {
-      throw new UsageError('--api-key KEY: is needed, best in the environment as DMARC_UNDERSTUDY_API_KEY')
-    }
-    return execute('verify', terminal, async (execution) => {
-      const asking: Asking = {
-        ...{ ...values, baseUrl, apiKey, choices, reserve, execution },
-        ledgerSource: values.ledger === undefined ? undefined : sources.ledger,
-      }
-      if (values.sweep === undefined) return verifyTarget(asking, reading, review)
-      const outcome = await sweepTarget(asking, values.sweep, sources.sweep).catch(explainTrouble(baseUrl))
-      return typeof outcome === 'number' ? outcome : execution.say(`verify: ${outcome.reason}`, outcome.exitCode)
-    })
-  },
+interface VerifySession {
+  reading: VerifyReading
+  review: Review
+  execution: Execution
+  target: string
+  apiKey: string
+  writes: boolean
 }
 
-/** @throws UsageError for a path without a quota */
-function readReserve({ values, sources }: VerifyReading, { operations }: Contract): Reserve {
-  const names = [...new Set(operations.flatMap(({ path, quota }) => (quota === undefined ? [] : [path.slice(1)])))]
-  const amounts = new Map<string, number>()
-  for (const written of values.reserve) {
-    const [name = ''] = written.includes('=') ? written.split('=') : ['']
-    if (name !== '' && !names.includes(name)) {
-      throw new UsageError(`${sources.reserve}: there is no quota ${show(name)}; the quotas are ${names.join(', ')}`)
-    }
-    amounts.set(name, amountIn(written))
-  }
-  return (path) => amounts.get(path.slice(1)) ?? amounts.get('') ?? 0
+/** Why nothing could be asked. Other errors are thrown again. */
+function explain(error: unknown, target: string): { reason: string; exitCode: number } {
+  if (error instanceof TargetError) return { reason: error.message, exitCode: 1 }
+  if (!(error instanceof ConnectionError)) throw error
+  return { reason: `${target} cannot be reached: ${error.message}`, exitCode: 3 }
 }
 
-async function verifyTarget(asking: Asking, { values }: VerifyReading, review: Review): Promise<number> {
-  const { execution, choices, apiKey, soleWriter: isSoleWriter } = asking
-  const { minReached, report: targets } = values
-  const target = targetOf(asking.baseUrl)
-  const asked = await askService(asking).catch(explainTrouble(asking.baseUrl))
-  if ('reason' in asked) {
-    const { reason, exitCode } = asked
-    return execution.refuse(describeRefusal(target, reason, { ...execution.times, exitCode }), targets)
-  }
-  const { result, sweep } = asked
-  const { conclusion, ended } = result
-  const answers = new AnswerCounts(choices.contract)
-  for (const { exchange } of result.exchanges) answers.note(exchange)
-  const findings = conclusion.findings.filter(concernsService)
-  const accepted = new Set(review.apply(findings, answers)?.accepted.map(({ finding }) => finding.id))
+/** Whether requests that change the account are sent. */
+function mayWrite({ baseUrl: url, readOnly, allowWrites }: Values<typeof OPTIONS>): boolean {
+  return !readOnly && (allowWrites || (url !== undefined && isLoopback(new URL(url).hostname)))
+}
+
+/** What a run and a sweep have in common. */
+function wayTo({ reading, review, execution, target, apiKey }: VerifySession) {
+  const { reserve, wait: waits, timeout } = reading.values
+  return {
+    ...{ contract: review.choices.contract, apiKey, reserve, waits, clock: systemClock, signal: execution.signal },
+    client: new Client(new URL(target), readDuration(timeout)),
+    // Also resolves when the signal is aborted.
+    sleep: (milliseconds, signal) => pause(milliseconds, undefined, { signal }).catch(() => {}),
+  } satisfies Partial<ConversationOptions> & { contract: Contract }
+}
+
+/** Asks the service everything, undoes what that did, and reports what the answers show. */
+async function ask(session: VerifySession): Promise<number> {
+  const { reading, review, execution, target, apiKey, writes } = session
+  const { values, sources } = reading
+  const { choices } = review
+  const { minReached, soleWriter: isSoleWriter } = values
+  const run = hashKey(nameInstance()).slice(0, 8)
+  const path = values.ledger ?? `understudy-verify-${run}.json`
+  const ledger = await readingLedger(values.ledger === undefined ? path : sources.ledger, async () => {
+    return new Ledger(path, { run, target, digest: digestOf(target, apiKey) })
+  })
+  const sweepLine = writeSweep(path, target)
+  const holdings = new Holdings(markOf(run))
+  execution.signal.addEventListener('abort', () => {
+    execution.say(`verify: restores the account; another signal ends it at once, then ${sweepLine}`)
+  })
+  const judge = new Judge({ choices, isOwnName: (name) => name.toLowerCase().includes(holdings.mark), isSoleWriter })
+  const asking = running.verify({
+    ...{ ...wayTo(session), holdings, ledger, writes, judge, suffix: values.domainSuffix },
+    plan: planProbes({ writes, exhaust: values.exhaust }),
+    onProgress: (line) => execution.show(line),
+  })
+  const result = await asking.catch((error: unknown) => {
+    // The run creates nothing without an intent.
+    if (holdings.hasIntents) execution.say(`verify: to clean up: ${sweepLine}`)
+    else ledger.remove()
+    throw error
+  })
+  const { conclusion, ended, cleanup } = result
+  if (cleanup.restored) ledger.remove()
+  const findings = conclusion.findings.filter((finding) => isCounted(finding, 'service'))
+  const accepted = new Set(
+    review.apply(findings, lookedAt(conclusion.answers))?.accepted.map(({ finding }) => finding.id),
+  )
   const isAccepted = ({ id }: { id: string }) => accepted.has(id)
   const assessment = assess({ result, choices, target, isAccepted, minReached, isSoleWriter })
   const { interruptedWith, ...times } = execution.times
   const isBroken = ended?.kind === 'connection' || ended?.kind === 'ledger'
   const exitCode = ended?.kind === 'interrupted' ? interruptedWith : isBroken ? 3 : undefined
-  const report = describeVerify({ ...{ target, result, assessment, choices, minReached, sweep, exitCode }, ...times })
+  const left = cleanup.restored ? undefined : sweepLine
+  const report = describeVerify({ ...{ target, result, assessment, minReached, sweep: left, exitCode }, ...times })
   const isWhole = ended === undefined
-  return review.finish({ conclusion, answers, report, findings, isWhole, target, secrets: [apiKey] }, execution)
+  return review.finish({ conclusion, report, findings, isWhole, target, secrets: [apiKey] }, execution)
+}
+
+/** Removes what the run of a ledger has left. Resolves to the exit code. @throws UsageError */
+async function sweep(session: VerifySession, path: string): Promise<number> {
+  const { reading, execution, target, apiKey } = session
+  const content = await readingLedger(reading.sources.sweep, async () => {
+    const found = await readLedger(path)
+    if (found.head.digest === digestOf(target, apiKey)) return found
+    const whose = found.head.target === target ? 'another key' : `another target, ${shorten(found.head.target)}`
+    throw new LedgerError(`is the ledger of ${whose}`)
+  })
+  // What is swept up creates nothing.
+  const ledger = { write: () => {} }
+  const cleanup = await running.sweep({ ...wayTo(session), holdings: Holdings.of(content), ledger })
+  execution.say(`verify: of the run ${content.head.run}, ${describeCleanup(cleanup)}`)
+  if (!cleanup.restored) return execution.say(`verify: to try again: ${writeSweep(path, target)}`, 1)
+  rmSync(path, { force: true })
+  return isAsBefore(cleanup) || !reading.values.soleWriter ? 0 : 1
+}
+
+/** @throws UsageError with the option if the ledger cannot be used */
+function readingLedger<Result>(source: string, read: () => Promise<Result>): Promise<Result> {
+  return read().catch((error: unknown) => {
+    throw error instanceof LedgerError ? new UsageError(`${source}: ${error.message}`) : error
+  })
+}
+
+/** The command that removes what the run of this ledger has left. */
+function writeSweep(path: string, target: string): string {
+  return `dmarc-understudy verify --sweep ${quoteWord(path)} --base-url ${quoteWord(target)} --api-key "$API_KEY"`
 }

@@ -35,10 +35,8 @@ export interface Operation {
   bodySchema: Json | undefined
   /** All problems of a query. An undeclared parameter is not a problem here. */
   checkQuery(query: Json): readonly Problem<string>[]
-  /** The names of its query parameters. */
-  parameters: ReadonlySet<string>
   /** The schemas of its query parameters without references, by name. */
-  parameterSchemas: ReadonlyMap<string, Json>
+  parameters: ReadonlyMap<string, Json>
   /** The problems of a body. If there are very many, some are left out, but each kind of problem occurs. */
   checkBody(body: unknown): readonly Problem<string>[]
   success: ResponseContract
@@ -63,8 +61,8 @@ export interface ResponseContract {
   /** The schema of the body without references. */
   schema: Json
   check(body: unknown): readonly Violation[]
-  /** `headers` are by lower-case name. An undeclared header is no violation. */
-  checkHeaders(headers: Readonly<Record<string, string>>): readonly Violation[]
+  /** The declared header fields. A service may send others. */
+  headers: Readonly<Record<string, { required?: boolean; schema: Json }>>
   write: Writer
   /** Writes the value of `data` alone. */
   writeData: Writer

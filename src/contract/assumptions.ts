@@ -1,6 +1,7 @@
 import { givenFields } from '../domain/given-fields.ts'
 import { isObject, type Json, mergePatch, stepsOf, valueAt } from '../ground/json.ts'
-import type { Extension } from './extensions.ts'
+import { memoizeWeakly } from '../ground/memo.ts'
+import { extensionsOf } from './extensions.ts'
 import type { Overlay } from './overlay.ts'
 
 /** Answers that the specification leaves open where a service decides about an assumption. */
@@ -33,21 +34,16 @@ export interface Assumption {
   unobservable?: string | Readonly<Record<string, string>>
 }
 
-export function assumptionsOf(document: Json, extensions: readonly Extension[]): Assumption[] {
-  return extensions
+/** All assumptions of a document. */
+export const assumptionsOf = memoizeWeakly((document: Json): readonly Assumption[] =>
+  extensionsOf(document)
     .filter(({ key }) => key === 'x-assumption')
     .map(({ value, holder }) => {
       const { id, spec, alternatives, open, reason, unobservable } = value as Omit<Assumption, 'place' | 'choice'>
-      return {
-        id,
-        place: holder,
-        spec,
-        alternatives,
-        choice: choiceOf(valueAt(document, holder) as Json, alternatives),
-        ...givenFields({ open, reason, unobservable }),
-      }
-    })
-}
+      const choice = choiceOf(valueAt(document, holder) as Json, alternatives)
+      return { id, place: holder, spec, alternatives, choice, ...givenFields({ open, reason, unobservable }) }
+    }),
+)
 
 /**
  * An overlay that replaces our choice by `alternative`. It changes nothing else, so it can be applied before or after

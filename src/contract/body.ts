@@ -2,7 +2,7 @@ import { type Problem, type Refusal, refuse } from '../domain/errors.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Arrival } from '../ground/arrival.ts'
 import { type Awaitable, whenReady } from '../ground/awaitable.ts'
-import type { Content } from '../ground/content.ts'
+import { bytesOf, type Content, isCut, textOf } from '../ground/content.ts'
 import type { Operation } from './api.ts'
 import { acceptsType, decodeBody } from './charset.ts'
 import { receiveBody } from './reception.ts'
@@ -19,60 +19,40 @@ export interface MediaFields {
   'content-encoding'?: string | undefined
 }
 
-/** Reads bodies by the settings of an API. */
+type BodyNeeds = Pick<Operation, 'readsBody' | 'bodyOptional'>
+
+/**
+ * Reads bodies by the settings of an API; `undefined` if the operation needs none. The checks follow the order of the
+ * specification's codes: type, size, presence, syntax.
+ */
 export interface BodyReader {
-  /**
-   * Reads the body that the operation needs; `undefined` if it needs none. A body that the door has is read at once. The checks follow the order of the specification's codes: type, size, presence, syntax.
-   */
-  read(request: Arrival, operation: Pick<Operation, 'readsBody' | 'bodyOptional'>): Awaitable<ReadBody | undefined>
-  /** Reads a body from a text in memory, like `read` from a connection. `size` is in bytes. */
-  readText(
-    text: string,
-    size: number,
-    fields: MediaFields,
-    operation: Pick<Operation, 'readsBody'>,
-  ): ReadBody | undefined
-  /** Reads a body from bytes that were received before. */
-  readBytes(
-    bytes: Buffer,
-    fields: MediaFields,
-    operation: Pick<Operation, 'readsBody' | 'bodyOptional'>,
-  ): ReadBody | undefined
+  /** Reads the body of a request: at once if the door has it. */
+  read(request: Arrival, operation: BodyNeeds): Awaitable<ReadBody | undefined>
+  /** Reads a body that was received before, or the beginning of one. */
+  readHeld(content: Content, fields: MediaFields, operation: BodyNeeds): ReadBody | undefined
 }
 
 export function createBodyReader(settings: BodySettings): BodyReader {
-  function readWhole(
-    size: number,
-    fields: MediaFields,
-    { readsBody, bodyOptional = false }: Pick<Operation, 'readsBody'> & Partial<Pick<Operation, 'bodyOptional'>>,
-    readContent: () => ReadBody,
-  ): ReadBody | undefined {
-    if (!readsBody) return undefined
-    if (bodyOptional && size === 0) return undefined
-    const problem = findMediaProblem(fields, settings)
-    if (problem !== undefined) return refuse(problem)
-    if (size === 0) return readContent()
-    const { bodyLimit } = settings
-    return size > bodyLimit ? refuse(tooLarge(bodyLimit)) : readContent()
-  }
-
   return {
     read(request, { readsBody, bodyOptional }) {
-      if (!readsBody) return undefined
-      if (bodyOptional && !hasBody(request)) return undefined
-      const { headers } = request
+      if (!readsBody || (bodyOptional && !hasBody(request))) return undefined
       const { bodyLimit } = settings
-      const problem = findMediaProblem(headers, settings)
+      const problem = findMediaProblem(request.headers, settings)
       if (problem !== undefined) return refuse(problem)
-      return whenReady(receiveBody(request, bodyLimit), (bytes) => {
-        return bytes === undefined ? refuse(tooLarge(bodyLimit)) : parseBytes(bytes)
-      })
+      return whenReady(receiveBody(request, bodyLimit), (bytes) =>
+        bytes === undefined ? refuse(tooLarge(bodyLimit)) : parseBytes(bytes),
+      )
     },
 
-    readText: (text, size, fields, { readsBody }) =>
-      readWhole(size, fields, { readsBody }, () => parseText(text, { held: text, size })),
-
-    readBytes: (bytes, fields, operation) => readWhole(bytes.length, fields, operation, () => parseBytes(bytes)),
+    readHeld(content, fields, { readsBody, bodyOptional }) {
+      const { size } = content
+      if (!readsBody || (bodyOptional && size === 0)) return undefined
+      const problem = findMediaProblem(fields, settings)
+      if (problem !== undefined) return refuse(problem)
+      // The setting is read only for a body that it can make a difference to.
+      if (size > 0 && size > settings.bodyLimit) return refuse(tooLarge(settings.bodyLimit))
+      return isCut(content) ? parseText(textOf(content), content) : parseBytes(bytesOf(content))
+    },
   }
 }
 

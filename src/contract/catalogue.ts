@@ -34,8 +34,10 @@ export class Catalogue {
   readonly codes: readonly string[]
   readonly #entries: ReadonlyMap<string, CatalogueEntry>
   readonly #ranks: ReadonlyMap<string, number>
+  readonly #file: string
 
-  private constructor(entries: ReadonlyMap<string, CatalogueEntry>) {
+  private constructor(entries: ReadonlyMap<string, CatalogueEntry>, file: string) {
+    this.#file = file
     this.codes = [...entries.keys()]
     this.#entries = entries
     this.#ranks = new Map(this.codes.map((code, rank) => [code, rank]))
@@ -51,16 +53,11 @@ export class Catalogue {
       if (!expected.includes(code))
         throw new ContractError(file, pointTo(pointer, code), `No behaviour answers with the code ${code}.`)
       const complete: CatalogueEntry = { reasons: {}, ...(entry as Omit<CatalogueEntry, 'reasons'>) }
-      const [moved] = Object.entries(complete.reasons).find(([, reason]) => reason.code && !reason.outside) ?? []
-      if (moved !== undefined) {
-        const place = pointTo(pointTo(`${pointTo(pointer, code)}/reasons`, moved), 'code')
-        throw new ContractError(file, place, 'Only a reason that is outside of every operation can have another code.')
-      }
       entries.set(code, complete)
     }
     const missing = expected.find((code) => !entries.has(code))
     if (missing) throw new ContractError(file, pointer, `The catalogue needs an entry for the code ${missing}.`)
-    return new Catalogue(entries)
+    return new Catalogue(entries, file)
   }
 
   has(code: string): boolean {
@@ -109,7 +106,8 @@ export class Catalogue {
 
   #entry(code: string): CatalogueEntry {
     const entry = this.#entries.get(code)
-    if (entry === undefined) throw new Error(`The catalogue has no entry for the code ${code}.`)
+    if (entry === undefined)
+      throw new ContractError(this.#file, '/x-errors', `The catalogue has no entry for the code ${code}.`)
     return entry
   }
 }

@@ -6,7 +6,7 @@ import { type Contract, compileContract, loadContract } from './contract.ts'
 import { ContractError } from './contract-error.ts'
 import { readSource } from './document.ts'
 import { extensionsOf } from './extensions.ts'
-import type { Overlay } from './overlay.ts'
+import { applyOverlay, type Overlay } from './overlay.ts'
 
 /** A choice other than ours that the specification permits. */
 export interface Alternative {
@@ -35,11 +35,6 @@ export interface Choices {
    * @throws ContractError for alternatives that conflict, as far as this shows without validation
    */
   compile(alternatives: readonly Alternative[]): Promise<Contract>
-  /**
-   * Like `compile`, for a server that creates accounts from fixtures. The fixtures are checked against the contract, as
-   * for a user with these overlays. With overlays of the user, the contract is fully validated. @throws ContractError
-   */
-  load(alternatives: readonly Alternative[]): Promise<Contract>
 }
 
 let own: Promise<Choices> | undefined
@@ -57,11 +52,14 @@ export function readChoices(overlays: readonly Overlay[]): Promise<Choices> {
 async function compareChoices(overlays: readonly Overlay[]): Promise<Choices> {
   const contract = await loadContract({ overlays })
   const source = await readSource(overlays)
-  const compileAnew = (chosen: readonly Alternative[]) =>
-    compileContract({ source, overlays: overlaysOf(chosen), validated: true })
+  async function compileAnew(chosen: readonly Alternative[]): Promise<Contract> {
+    let changed = source
+    for (const { overlay } of chosen) changed = await applyOverlay(changed, overlay)
+    return compileContract(changed)
+  }
   const compiled = settingsCompiledInto(source)
   const singles = new WeakMap<Alternative, Promise<Contract>>()
-  const assumptions = assumptionsOf(source, extensionsOf(source))
+  const assumptions = assumptionsOf(source)
   return {
     alternatives: assumptions.flatMap((assumption) =>
       assumption.alternatives.map((value, index) => ({
@@ -81,13 +79,6 @@ async function compareChoices(overlays: readonly Overlay[]): Promise<Choices> {
       const known = singles.get(only) ?? withSetting(contract, only, compiled) ?? compileAnew(chosen)
       singles.set(only, known)
       return known
-    },
-    async load(chosen) {
-      if (overlays.length > 0) return loadContract({ overlays: [...overlays, ...overlaysOf(chosen)] })
-      // Tests load our own alternatives, alone and together. Validation here would take a tenth of a second each time.
-      const loaded = await compileAnew(chosen)
-      loaded.document.validated = false
-      return loaded
     },
   }
 }
@@ -112,8 +103,9 @@ function withSetting(
 ): Promise<Contract> | undefined {
   const name = settingOf(alternative)
   if (name === undefined || compiled.has(name)) return undefined
-  const value = mergePatch({ value: contract.settings[name] }, alternative.value) as Json
-  return Promise.resolve({ ...contract, settings: { ...contract.settings, [name]: value['value'] } })
+  const { value } = mergePatch({ value: contract.settings[name] }, alternative.value) as Json
+  const document = { ...contract.document, isChanged: true }
+  return Promise.resolve({ ...contract, document, settings: { ...contract.settings, [name]: value } })
 }
 
 /** The name of the setting that an alternative changes; `undefined` if it changes another part of the document. */
@@ -139,8 +131,4 @@ export async function tryToCompile(
 /** The name for a person: `success-status/1`. */
 export function nameOf({ id, number }: Pick<Alternative, 'id' | 'number'>): string {
   return `${id}/${number}`
-}
-
-function overlaysOf(alternatives: readonly Alternative[]): Overlay[] {
-  return alternatives.map(({ overlay }) => overlay)
 }

@@ -1,14 +1,12 @@
 import { isObject, type Json, pointTo, stepsOf, valueAt } from '../ground/json.ts'
 import type { Catalogue } from './catalogue.ts'
 import { ContractError } from './contract-error.ts'
-import { ASSERTIONS, withConstraints } from './extensions.ts'
+import { ASSERTIONS, follow, withConstraints } from './extensions.ts'
 import { codeFor, defaultCodesOf } from './problems.ts'
-import { follow } from './references.ts'
 import { optionalHeader } from './response-headers.ts'
 
 /** The methods that an operation can have. HEAD is answered like GET. OPTIONS is not supported. */
 export const METHODS = ['get', 'put', 'post', 'delete', 'patch'] as const
-const OTHER_METHODS = ['options', 'head', 'trace']
 
 /** Setting → value of the setting → the error code that operations then answer with. */
 export type CodesBySetting = Readonly<Record<string, Readonly<Record<string, string>>>>
@@ -21,15 +19,10 @@ export type CodesBySetting = Readonly<Record<string, Readonly<Record<string, str
  */
 export function placeCodes(source: Json, catalogue: Catalogue, file: string): Json {
   const document = structuredClone(source)
-  const ofSettings = settingCodes(document, '', file)
+  const ofSettings = settingCodes(document, '')
   // The responses of each operation are arranged from the components, which no operation changes.
   for (const [path, item] of Object.entries((document['paths'] ?? {}) as Json)) {
     if (!isObject(item)) continue
-    const other = OTHER_METHODS.find((method) => item[method] !== undefined)
-    if (other) {
-      const reason = `An operation cannot have the method ${other}; it can have ${METHODS.join(', ')}.`
-      throw new ContractError(file, pointTo(pointTo('/paths', path), other), reason)
-    }
     for (const method of METHODS) {
       const operation = item[method]
       if (!isObject(operation) || !isObject(operation['responses'])) continue
@@ -38,7 +31,7 @@ export function placeCodes(source: Json, catalogue: Catalogue, file: string): Js
         ...declaredCodes(document, operation),
         ...schemaCodes(document, operation, pointer, file),
         ...ofSettings,
-        ...settingCodes(document, pointer, file),
+        ...settingCodes(document, pointer),
       ])
       operation['responses'] = arrange(document, operation['responses'], codes, catalogue)
     }
@@ -47,15 +40,10 @@ export function placeCodes(source: Json, catalogue: Catalogue, file: string): Js
 }
 
 /** The codes that the settings select in the `x-codes-by-setting` of the object at `pointer`. */
-function settingCodes(document: Json, pointer: string, file: string): string[] {
+function settingCodes(document: Json, pointer: string): string[] {
   const bySetting = (valueAt(document, `${pointer}/x-codes-by-setting`) ?? {}) as CodesBySetting
   return Object.entries(bySetting).flatMap(([setting, codes]) => {
-    const settingPointer = pointTo('/x-settings', setting)
-    if (valueAt(document, settingPointer) === undefined) {
-      const place = pointTo(`${pointer}/x-codes-by-setting`, setting)
-      throw new ContractError(file, place, `There is no setting ${setting}.`)
-    }
-    const value = String(valueAt(document, `${settingPointer}/value`))
+    const value = String(valueAt(document, `${pointTo('/x-settings', setting)}/value`))
     return Object.hasOwn(codes, value) ? (codes[value] ?? []) : []
   })
 }
@@ -132,14 +120,12 @@ function schemaCodes(document: Json, operation: Json, pointer: string, file: str
     if (!isObject(written) || seen.has(written)) return
     seen.add(written)
     const schema = withConstraints(written)
-    const constraints = isObject(written['x-constraints']) ? written['x-constraints'] : {}
     for (const keyword of ASSERTIONS) {
       if (!asserts(keyword, schema[keyword])) continue
       const code = codeFor(keyword, schema, defaults)
       if (code === undefined) {
         const place = isObject(reference) && typeof reference['$ref'] === 'string' ? reference['$ref'].slice(1) : at
-        const holder = Object.hasOwn(constraints, keyword) ? `${place}/x-constraints` : place
-        throw new ContractError(file, pointTo(holder, keyword), `No x-error gives a code to a violation of ${keyword}.`)
+        throw new ContractError(file, pointTo(place, keyword), `No x-error gives a code to a violation of ${keyword}.`)
       }
       codes.push(code)
     }
@@ -158,9 +144,7 @@ function schemaCodes(document: Json, operation: Json, pointer: string, file: str
     if (!isObject(parameter) || parameter['in'] !== 'query') continue
     const at = pointTo(pointTo(pointer, 'parameters'), index)
     // A value in a query is always a string, so its type cannot be wrong.
-    const given = follow(document, parameter['schema'])
-    if (!isObject(given)) throw new ContractError(file, at, 'A parameter needs a schema.')
-    const { type: _, ...schema } = given
+    const { type: _, ...schema } = follow(document, parameter['schema']) as Json
     visit(parameter['required'] === true ? { required: [parameter['name']], ...schema } : schema, at)
   }
   const body = follow(document, operation['requestBody'])

@@ -1,4 +1,4 @@
-import type { Policy, PolicyTags, RecordRules } from '../domain/dmarc.ts'
+import type { RecordRules } from '../domain/dmarc.ts'
 import { ERROR_CODES } from '../domain/errors.ts'
 import { type GroupIds, groupIdsOf, type IdFormat } from '../domain/group-ids.ts'
 import { LIMITS } from '../domain/limits.ts'
@@ -9,11 +9,12 @@ import { memoize } from '../ground/memo.ts'
 import type { Api } from './api.ts'
 import { compileApi } from './api-compiler.ts'
 import { ContractError } from './contract-error.ts'
-import { type DocumentOptions, readDocument, resolveDocument } from './document.ts'
+import { OWN_DOCUMENT, prepareDocument, readSource } from './document.ts'
 import { canonicalHostname as canonicalForm } from './hostname.ts'
+import type { Overlay } from './overlay.ts'
 import { createCompiler, UUID } from './schema-compiler.ts'
 import { readSettings } from './settings.ts'
-import { compileShortWriter, compileWriter } from './writer.ts'
+import { compileWriter as compileFixedWriter, compileShortWriter } from './writer.ts'
 
 /** The compiled openapi.yaml, with the values that behaviour reads from it. */
 export interface Contract extends Api {
@@ -29,37 +30,48 @@ export interface Contract extends Api {
   policyWithoutRecord: RecordRules['policyWithoutRecord']
 }
 
+interface LoadOptions {
+  overlays?: readonly Overlay[]
+  /** In seconds: a longer quota window is cut to this. Schemas contain no windows, so all validators stay valid. */
+  longestWindow?: number | undefined
+}
+
 /** By the longest quota window. */
 const own = new Map<number, Promise<Contract>>()
 
 /**
- * Loads and compiles the contract. All servers of the process share the contract of the package's own document, because
- * it has no state. @throws ContractError for anything that would fail later.
+ * Loads the contract. All servers of the process share the contract of the package's own document, because it has no
+ * state. @throws ContractError for anything in overlays that would fail later.
  */
-export function loadContract(options: DocumentOptions = {}): Promise<Contract> {
-  const { path, overlays = [], longestWindow = Number.POSITIVE_INFINITY } = options
-  if (path !== undefined || overlays.length > 0) return compileContract(options)
-  const known = own.get(longestWindow)
-  if (known !== undefined) return known
-  const contract = compileContract(options)
-  own.set(longestWindow, contract)
+export async function loadContract({ overlays = [], longestWindow }: LoadOptions = {}): Promise<Contract> {
+  const isChanged = overlays.length > 0
+  if (isChanged) return compileContract(await readSource(overlays), { longestWindow, isChanged, atOnce: true })
+  const window = longestWindow ?? Number.POSITIVE_INFINITY
+  const contract =
+    own.get(window) ?? readSource().then((source) => compileContract(source, { longestWindow, isChanged: false }))
+  own.set(window, contract)
   return contract
 }
 
-/** Like `loadContract`, but compiles again each time. */
-export async function compileContract(options: DocumentOptions): Promise<Contract> {
-  const text = await readDocument({ ...options, codes: ERROR_CODES })
-  const settings = await readSettings(text)
-  const requestId = valueAt(text.source, REQUEST_ID_SCHEMA)
-  const document = await resolveDocument(text, settings)
+interface CompileOptions extends Pick<LoadOptions, 'longestWindow'> {
+  /** Whether it is not the document of the package as it is. */
+  isChanged?: boolean
+  /** Whether all its schemas are compiled now, so that their mistakes show. */
+  atOnce?: boolean | undefined
+}
+
+/** The contract of a document. @throws ContractError */
+export async function compileContract(written: Json, options: CompileOptions = {}): Promise<Contract> {
+  const { longestWindow, isChanged = true, atOnce } = options
+  const settings = await readSettings(written, OWN_DOCUMENT, { isChecked: isChanged })
+  const requestId = valueAt(written, REQUEST_ID_SCHEMA)
+  const document = prepareDocument(written, { codes: ERROR_CODES, settings, isChanged })
   const { internationalNames, spelling, decimals } = settings
-  const { canonicalHostname, formats, compile } = hostnamesUnder(`${internationalNames} ${spelling}`)
-  const compiler = text.validated ? compile : createCompiler(formats, {})
+  const { canonicalHostname, compile } = hostnamesUnder(`${internationalNames} ${spelling}`)
   const schemas = (document.resolved.components?.schemas ?? {}) as Record<string, Json>
-  requireValues(schemas, 'Policy', POLICIES, document.file)
-  requireValues(schemas, 'TestMode', TEST_MODES, document.file)
+  const compileWriter = decimals === 'kept' ? compileFixedWriter : compileShortWriter
   return {
-    ...compileApi(document, compiler, decimals === 'kept' ? compileWriter : compileShortWriter),
+    ...compileApi(document, { compile, compileWriter, atOnce, longestWindow }),
     settings,
     canonicalHostname,
     groupIds: groupIdsOf(idFormat(schemas['DomainGroupId'], document.file), rememberWords),
@@ -82,7 +94,7 @@ const hostnamesUnder = memoize(
       'idn-hostname': (name: string) => canonical(name) !== undefined,
       uuid: UUID,
     }
-    return { canonicalHostname: canonical, formats, compile: createCompiler(formats, { validateSchema: false }) }
+    return { canonicalHostname: canonical, compile: createCompiler(formats) }
   },
   { limit: 10 },
 )
@@ -94,23 +106,6 @@ function requestIdFormat(schema: unknown, file: string): Contract['requestIds'] 
   if (format === 'uuid') return 'uuid'
   if (pattern === '^[0-9a-f]{32}$') return 'hex'
   throw new ContractError(file, REQUEST_ID_SCHEMA, 'Request ids are made as format uuid or as pattern ^[0-9a-f]{32}$.')
-}
-
-const POLICIES = Object.keys({ none: true, quarantine: true, reject: true } satisfies Record<Policy, true>)
-const TEST_MODES = Object.keys({ y: true, n: true } satisfies Record<NonNullable<PolicyTags['testing']>, true>)
-
-/**
- * Checks that the schema lists exactly the values of records. If one is missing, responses violate the schema. An
- * additional one would never occur. Null and the empty string mean "no value" and do not count.
- */
-function requireValues(schemas: Record<string, Json>, name: string, values: readonly string[], file: string): void {
-  const listed = schemas[name]?.['enum']
-  // Without a list, the schema permits any value.
-  if (!Array.isArray(listed)) return
-  const given = listed.filter((value) => value !== null && value !== '')
-  if (given.length === values.length && values.every((value) => given.includes(value))) return
-  const reason = `The DMARC figures have the values ${values.join(', ')}, so the enum must list exactly these.`
-  throw new ContractError(file, `/components/schemas/${name}/enum`, reason)
 }
 
 /** Percentages are rounded to the `multipleOf` of their schema. It must divide 1, so that 100 is a multiple too. */

@@ -1,11 +1,12 @@
 import type { Refusal } from '../domain/errors.ts'
 import { isInstant, parseDuration } from '../domain/iso-8601.ts'
-import { kebab } from '../domain/settings.ts'
-import { valueAt } from '../ground/json.ts'
+import { camel } from '../domain/settings.ts'
+import { isSource } from '../ground/package-files.ts'
 import type { Api } from './api.ts'
 import { compileApi } from './api-compiler.ts'
-import { readDocument, resolveDocument } from './document.ts'
+import { prepareDocument, readSource } from './document.ts'
 import { createCompiler } from './schema-compiler.ts'
+import { expandShortForm } from './short-form.ts'
 
 /** The error codes of the control plane. Its document gives each a status and a message. A test compares both lists. */
 export const ADMIN_CODES = [
@@ -33,53 +34,43 @@ export const ADMIN_CODES = [
 export type AdminCode = (typeof ADMIN_CODES)[number]
 export type AdminRefusal = Refusal<AdminCode>
 
-/** The control plane's OpenAPI document. */
+/** The control plane's document in short form. The build writes the whole OpenAPI document. */
 const CONTROL_DOCUMENT = 'src/admin/openapi.yaml'
 
+/** The document of the control plane. All servers of the process share it. */
 let api: Promise<Api> | undefined
 
-/**
- * The compiled document of the control plane. All servers of the process share it. With `validated: false`, it is
- * validated, which a test does so that no start need.
- */
-export function loadControlApi({ validated = true }: { validated?: boolean } = {}): Promise<Api> {
-  if (!validated) return compileControlApi(validated)
-  api ??= compileControlApi(validated)
+/** The compiled document of the control plane, whose schemas are compiled at their first use. */
+export function loadControlApi(): Promise<Api> {
+  api ??= readSource([], CONTROL_DOCUMENT).then((written) => {
+    const source = isSource ? expandShortForm(written) : written
+    const document = prepareDocument(source, { file: CONTROL_DOCUMENT, codes: ADMIN_CODES })
+    const formats = { 'date-time': isInstant, duration: (given: string) => parseDuration(given) !== undefined }
+    return compileApi(document, { compile: createCompiler(formats) })
+  })
   return api
 }
 
-async function compileControlApi(validated: boolean): Promise<Api> {
-  const text = await readDocument({ path: CONTROL_DOCUMENT, codes: ADMIN_CODES, validated })
-  const document = await resolveDocument(text)
-  const formats = { 'date-time': isInstant, duration: (given: string) => parseDuration(given) !== undefined }
-  return compileApi(document, createCompiler(formats, { validateSchema: !validated }))
-}
-
 /** The numeric settings of the document, which says what each one means. */
-const LIMITS = [
-  'bodyLimit',
-  'nestingLimit',
-  'faultsPerAccount',
-  'snapshotsPerAccount',
-  'keysPerAccount',
-  'recordsLimit',
-  'overviewRecords',
-  'namedDomains',
-  'answerLimit',
-  'pageDefault',
-  'pageLimit',
-  'pageBytes',
-  'eventStreams',
-] as const
-
-export type ControlLimits = Readonly<Record<(typeof LIMITS)[number], number>>
+export type ControlLimits = Readonly<
+  Record<
+    | 'bodyLimit'
+    | 'nestingLimit'
+    | 'faultsPerAccount'
+    | 'snapshotsPerAccount'
+    | 'keysPerAccount'
+    | 'recordsLimit'
+    | 'overviewRecords'
+    | 'answerLimit'
+    | 'pageDefault'
+    | 'pageLimit'
+    | 'eventStreams',
+    number
+  >
+>
 
 /** The limits in the settings of the document. */
 export function readLimits({ document }: Api): ControlLimits {
-  const read = (name: string) => {
-    const value = valueAt(document.source, `/x-settings/${kebab(name)}/value`)
-    if (typeof value !== 'number') throw new Error(`The control plane's document needs the setting ${kebab(name)}.`)
-    return value
-  }
-  return Object.fromEntries(LIMITS.map((name) => [name, read(name)])) as ControlLimits
+  const settings = Object.entries(document.source['x-settings'] as Record<string, { value: number }>)
+  return Object.fromEntries(settings.map(([name, { value }]) => [camel(name), value])) as ControlLimits
 }

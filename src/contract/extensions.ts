@@ -1,8 +1,7 @@
 import { LIMITS } from '../domain/limits.ts'
-import { isObject, type Json, pointTo } from '../ground/json.ts'
+import { isObject, type Json, pointTo, valueAt } from '../ground/json.ts'
 import { findViolation } from '../ground/schema.ts'
 import { ContractError } from './contract-error.ts'
-import { GRACE_MOVED } from './settled-choices.ts'
 
 /** The JSON Schema keywords that a value can violate. */
 export const ASSERTIONS: readonly string[] = [
@@ -12,132 +11,45 @@ export const ASSERTIONS: readonly string[] = [
 ]
 
 const text: Json = { type: 'string', minLength: 1 }
-const status: Json = { type: 'integer', minimum: 400, maximum: 599 }
-const codeByName: Json = { type: 'object', additionalProperties: text }
+const texts: Json = { type: 'array', minItems: 1, uniqueItems: true, items: text }
+const mapOf = (additionalProperties: Json): Json => ({ type: 'object', additionalProperties })
+const only = (required: readonly string[], properties: Json, type: unknown = 'object'): Json => {
+  return { type, additionalProperties: false, required, properties }
+}
+const refusal: Json = { status: { type: 'integer', minimum: 400, maximum: 599 }, message: text, 'x-assumption': {} }
+const reason = only(['message'], { ...refusal, code: text, as: text, outside: { type: 'boolean' } })
+const rule: Json = { says: text, refuses: texts, when: { type: 'object' }, unobservable: text }
+const open = { type: 'object', properties: { codes: texts, success: { const: true } } }
+const patches: Json = { type: 'array', items: { type: 'object', minProperties: 1 } }
 
 /** The schema of each `x-` key that openapi.yaml can have. docs/choices.md explains each key. */
 const EXTENSIONS: Readonly<Record<string, Json>> = {
-  'x-assumption': {
-    type: 'object',
-    additionalProperties: false,
-    required: ['id', 'spec', 'alternatives'],
-    properties: {
-      id: {
-        type: 'string',
-        pattern: '^[a-z0-9]+(-[a-z0-9]+)*$',
-        title: 'lower-case words and digits, joined by hyphens',
-      },
-      spec: text,
-      alternatives: { type: 'array', items: { type: 'object', minProperties: 1 } },
-      reason: text,
-      open: {
-        type: 'object',
-        additionalProperties: false,
-        minProperties: 1,
-        properties: {
-          codes: { type: 'array', minItems: 1, uniqueItems: true, items: text },
-          success: { const: true },
-        },
-      },
-      // The reason why exchanges cannot show the alternatives, or reasons for single alternatives by their numbers.
-      unobservable: {
-        type: ['string', 'object'],
-        minLength: 1,
-        minProperties: 1,
-        propertyNames: { pattern: '^[1-9][0-9]*$', title: 'the number of an alternative' },
-        additionalProperties: text,
-      },
-    },
-    // An assumption without alternatives must give a reason.
-    if: { required: ['alternatives'], properties: { alternatives: { maxItems: 0 } } },
-    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
-    then: { required: ['reason'] },
-  },
-  'x-codes': { type: 'array', minItems: 1, uniqueItems: true, items: text },
-  'x-codes-by-setting': { type: 'object', minProperties: 1, additionalProperties: codeByName },
-  'x-constraints': {
-    type: 'object',
-    minProperties: 1,
-    propertyNames: { enum: ASSERTIONS },
-  },
-  'x-error': codeByName,
-  'x-error-defaults': codeByName,
+  'x-assumption': only(['id', 'spec', 'alternatives'], {
+    ...{ id: text, spec: text, alternatives: patches, reason: text, open },
+    // The reason why exchanges cannot show the alternatives, or reasons for single alternatives by their numbers.
+    unobservable: { ...mapOf(text), type: ['string', 'object'] },
+  }),
+  'x-codes': texts,
+  'x-codes-by-setting': mapOf(mapOf(text)),
+  'x-constraints': { type: 'object', propertyNames: { enum: ASSERTIONS } },
+  'x-error': mapOf(text),
+  'x-error-defaults': mapOf(text),
   'x-errors': {
-    type: 'object',
+    ...mapOf(only(['status', 'message'], { ...refusal, reasons: mapOf(reason) })),
     properties: { 'x-assumption': {} },
-    additionalProperties: {
-      type: 'object',
-      additionalProperties: false,
-      required: ['status', 'message'],
-      properties: {
-        status,
-        message: text,
-        'x-assumption': {},
-        reasons: {
-          type: 'object',
-          additionalProperties: {
-            type: 'object',
-            additionalProperties: false,
-            required: ['message'],
-            properties: {
-              status,
-              code: text,
-              as: text,
-              message: text,
-              outside: { type: 'boolean' },
-              'x-assumption': {},
-            },
-          },
-        },
-      },
-    },
   },
-  'x-quota': {
-    type: 'object',
-    additionalProperties: false,
-    required: ['limit', 'window'],
-    properties: {
-      limit: { type: 'integer', minimum: 1, maximum: LIMITS.quota },
-      window: { type: 'integer', minimum: 1, maximum: LIMITS.period },
-    },
-  },
+  'x-quota': only(['limit', 'window'], {
+    limit: { type: 'integer', minimum: 1, maximum: LIMITS.quota },
+    window: { type: 'integer', minimum: 1, maximum: LIMITS.period },
+  }),
   'x-retry-after': { type: 'boolean' },
-  'x-rule': {
-    type: 'object',
-    minProperties: 1,
-    propertyNames: { pattern: '^[a-z0-9-]+$', title: 'lower-case letters, digits and hyphens' },
-    // The value is a sentence, or an object with the sentence and with the evidence for the rule.
-    additionalProperties: {
-      type: ['string', 'object'],
-      minLength: 1,
-      additionalProperties: false,
-      required: ['says'],
-      properties: {
-        says: text,
-        refuses: {
-          type: 'array',
-          minItems: 1,
-          items: {
-            type: 'string',
-            pattern: '^([a-z_]+(/[A-Za-z-]+)?|/[A-Za-z-]+)$',
-            title: 'code, code/reason or /reason',
-          },
-        },
-        when: { type: 'object', minProperties: 1 },
-        unobservable: text,
-      },
-    },
-  },
-  'x-settings': {
-    type: 'object',
-    additionalProperties: {
-      type: 'object',
-      additionalProperties: false,
-      required: ['value'],
-      properties: { value: {}, description: text, 'x-assumption': {} },
-    },
-  },
+  // The value is a sentence, or an object with the sentence and with the evidence for the rule.
+  'x-rule': mapOf(only(['says'], rule, ['string', 'object'])),
+  'x-settings': mapOf(only(['value'], { value: {}, description: text, 'x-assumption': {} })),
 }
+
+/** The extensions that a schema can have. Ajv must ignore them. */
+export const SCHEMA_EXTENSIONS = Object.keys(EXTENSIONS)
 
 /** Keys with data that is no part of the description. An alternative is checked when an overlay selects it. */
 export const DATA = new Set(['example', 'examples', 'default', 'const', 'enum', 'alternatives'])
@@ -145,63 +57,59 @@ export const DATA = new Set(['example', 'examples', 'default', 'const', 'enum', 
 export const NAMES = new Set(['properties', 'patternProperties', '$defs', 'headers', 'variables', 'mapping'])
 
 /** One extension and its place. */
-export interface Extension {
+interface Extension {
   key: string
   value: unknown
   /** JSON pointer to the object that contains it. */
   holder: string
 }
 
-/** Visits every field of the document in order, except in data. `holder` is the JSON pointer to its object. */
-export function visitFields(document: Json, visit: (key: string, value: unknown, holder: string) => void): void {
+/** Every extension of the document, in order, except in data. */
+export function extensionsOf(document: Json): Extension[] {
+  const found: Extension[] = []
   function descend(value: unknown, pointer: string, keysAreNames: boolean): void {
     if (Array.isArray(value)) {
       for (const [index, item] of value.entries()) descend(item, pointTo(pointer, index), false)
     } else if (isObject(value)) {
       for (const [key, item] of Object.entries(value)) {
-        if (!keysAreNames) visit(key, item, pointer)
+        if (!keysAreNames && key.startsWith('x-')) found.push({ key, value: item, holder: pointer })
         if (!DATA.has(key) || keysAreNames) descend(item, pointTo(pointer, key), NAMES.has(key) && !keysAreNames)
       }
     }
   }
   descend(document, '', false)
-}
-
-/** Every extension of the document, in order. */
-export function extensionsOf(document: Json): Extension[] {
-  const found: Extension[] = []
-  visitFields(document, (key, value, holder) => {
-    if (key.startsWith('x-')) found.push({ key, value, holder })
-  })
   return found
 }
 
 /** Validates the value of each extension. @throws ContractError, also for an unknown extension. */
-export async function checkExtensions(extensions: readonly Extension[], file: string): Promise<void> {
-  for (const { key, value, holder } of extensions) {
+export async function checkExtensions(document: Json, file: string): Promise<void> {
+  for (const { key, value, holder } of extensionsOf(document)) {
     const pointer = pointTo(holder, key)
     const schema = EXTENSIONS[key]
     if (schema === undefined) {
-      const known = Object.keys(EXTENSIONS).join(', ')
+      const known = SCHEMA_EXTENSIONS.join(', ')
       throw new ContractError(file, pointer, `The extension ${key} is unknown; known are ${known}.`)
     }
-    if (key === 'x-quota' && isObject(value) && Object.hasOwn(value, 'grace'))
-      throw new ContractError(file, pointTo(pointer, 'grace'), GRACE_MOVED)
     const violation = await findViolation(schema, value)
     if (violation) throw new ContractError(file, pointer + violation.pointer, `The value ${violation.reason}.`)
   }
 }
 
-/** The extensions that a schema can have. Ajv must ignore them. */
-export const SCHEMA_EXTENSIONS = Object.keys(EXTENSIONS)
-
 /**
- * A schema as the service reads it, with the keywords of its `x-constraints` merged into it. They are separate in
+ * A schema as the service reads it, with the keywords of its `x-constraints` besides its own. They are separate in
  * openapi.yaml because other tools misread them. For example, binary fractions are no exact multiples of 0.1.
  */
 export function withConstraints(schema: Json): Json {
   // Every object of the document is passed here at each start. Few objects have constraints.
   if (schema['x-constraints'] === undefined) return schema
   const { 'x-constraints': constraints, ...rest } = schema
-  return isObject(constraints) ? { ...rest, ...constraints } : schema
+  return { ...(constraints as Json), ...rest }
+}
+
+/** The target of a local reference. Any other value is returned unchanged. */
+export function follow(document: object, value: unknown): unknown {
+  const reference = isObject(value) ? value['$ref'] : undefined
+  return typeof reference === 'string' && reference.startsWith('#/')
+    ? follow(document, valueAt(document, reference.slice(1)))
+    : value
 }

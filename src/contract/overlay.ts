@@ -1,7 +1,8 @@
 import { readInput } from '../ground/input-file.ts'
 import { define, isObject, type Json } from '../ground/json.ts'
+import { findViolation } from '../ground/schema.ts'
 import { ContractError } from './contract-error.ts'
-import { whatBecameOfPlace } from './settled-choices.ts'
+import { whatBecameOf } from './former-choices.ts'
 import { parseYaml } from './yaml.ts'
 
 interface OverlayAction {
@@ -16,44 +17,43 @@ export interface Overlay {
   actions: readonly OverlayAction[]
 }
 
-/** Reads the overlays in these files. @throws ContractError */
-export function readOverlays(paths: readonly string[]): Promise<Overlay[]> {
-  return Promise.all(paths.map(readOverlay))
+const SCHEMA = {
+  type: 'object',
+  required: ['overlay', 'actions'],
+  properties: {
+    overlay: { type: 'string', pattern: '^1\\.0\\.\\d+$', title: '1.0.0, the version that is supported' },
+    actions: {
+      type: 'array',
+      minItems: 1,
+      items: {
+        type: 'object',
+        required: ['target'],
+        properties: { target: { type: 'string' }, description: {}, update: {}, remove: { type: 'boolean' } },
+        patternProperties: { '^x-': {} },
+        additionalProperties: false,
+        anyOf: [{ required: ['update'] }, { required: ['remove'], properties: { remove: { const: true } } }],
+        title: 'an action with `update` or `remove: true`',
+      },
+    },
+  },
 }
 
-async function readOverlay(path: string): Promise<Overlay> {
-  const fail = (reason: string) => new ContractError(path, '', reason)
-  return asOverlay(await parseYaml(await readInput(path, { content: 'overlay', fail }), path), path)
+/** Reads the overlays in these files. @throws ContractError */
+export function readOverlays(paths: readonly string[]): Promise<Overlay[]> {
+  return Promise.all(
+    paths.map(async (path) => {
+      const fail = (reason: string) => new ContractError(path, '', reason)
+      return asOverlay(await parseYaml(await readInput(path, { content: 'overlay', fail }), path), path)
+    }),
+  )
 }
 
 /** Checks that `document` is an Overlay of a supported version. @throws ContractError */
-export function asOverlay(document: unknown, name: string): Overlay {
-  const fail = (pointer: string, reason: string) => new ContractError(name, pointer, reason)
-  if (!isObject(document) || typeof document['overlay'] !== 'string') {
-    throw fail('', 'This is no OpenAPI Overlay: it needs the field `overlay` with the version 1.0.0.')
-  }
-  if (!/^1\.0\.\d+$/.test(document['overlay'])) {
-    throw fail('/overlay', `Overlay ${document['overlay']} is not supported; 1.0.0 is.`)
-  }
-  const { actions } = document
-  if (!Array.isArray(actions) || actions.length === 0) throw fail('/actions', 'An overlay has at least one action.')
-  for (const [index, action] of actions.entries()) {
-    const at = `/actions/${index}`
-    if (!isObject(action)) throw fail(at, 'An action must be an object.')
-    if (typeof action['target'] !== 'string') throw fail(`${at}/target`, 'An action needs a target, a JSONPath.')
-    if (action['remove'] !== undefined && typeof action['remove'] !== 'boolean') {
-      throw fail(`${at}/remove`, '`remove` must be true or false.')
-    }
-    if (action['remove'] !== true && action['update'] === undefined) {
-      throw fail(at, 'An action needs `update`, or `remove: true`.')
-    }
-    for (const key of Object.keys(action)) {
-      if (!['target', 'description', 'update', 'remove'].includes(key) && !key.startsWith('x-')) {
-        throw fail(`${at}/${key}`, 'An action of Overlay 1.0 does not have this field.')
-      }
-    }
-  }
-  return { name, actions }
+export async function asOverlay(document: unknown, name: string): Promise<Overlay> {
+  const violation = await findViolation(SCHEMA, document)
+  if (violation !== undefined)
+    throw new ContractError(name, violation.pointer, `This is no OpenAPI Overlay: the value ${violation.reason}.`)
+  return { name, actions: (document as Overlay).actions }
 }
 
 /**
@@ -65,40 +65,39 @@ export async function applyOverlay(document: Json, { name, actions }: Overlay): 
   const root = { $: copyOf(document) as Json }
   for (const [index, { target: written, update, remove }] of actions.entries()) {
     const target = written.replace(FORMER_CATALOGUE, "$['x-errors']")
-    const fail = (reason: string, field = '') => new ContractError(name, `/actions/${index}${field}`, reason)
-    let locations: (string | number)[][]
+    const shown = target.replaceAll(/\s+/g, ' ')
+    const fail = (reason: string, field = '/target') => new ContractError(name, `/actions/${index}${field}`, reason)
+    let places: { holder: Json; last: string }[]
     try {
-      locations = query(target, root.$ as never).nodes.map((node) => node.location)
+      places = query(target, root.$ as never).nodes.map(({ location }) => {
+        const path = ['$', ...location].map(String)
+        const last = path.pop() ?? ''
+        return { holder: path.reduce<Json>((value, step) => value[step] as Json, root), last }
+      })
     } catch (error) {
-      throw fail(
-        `The target ${oneLine(target)} is no JSONPath (RFC 9535): ${oneLine((error as Error).message)}.`,
-        '/target',
-      )
+      const words = (error as Error).message.replaceAll(/\s+/g, ' ')
+      throw fail(`The target ${shown} is no JSONPath (RFC 9535): ${words}.`)
     }
-    if (locations.length === 0) {
-      const became = whatBecameOfPlace(target)
-      const reason = `The target ${oneLine(target)} selects nothing in openapi.yaml.`
-      throw fail(became === undefined ? reason : `${reason} ${became}`, '/target')
+    if (places.length === 0) {
+      throw fail([`The target ${shown} selects nothing in openapi.yaml.`, whatBecameOf(target) ?? []].flat().join(' '))
     }
-    for (const location of lastFirst(locations)) {
-      const path = ['$', ...location]
-      const last = String(path.pop())
-      const holder = path.reduce<Json>((value, step) => value[step] as Json, root)
-      if (remove === true) {
-        if (path.length === 0) throw fail('The document itself cannot be removed.', '/target')
-        if (Array.isArray(holder)) holder.splice(Number(last), 1)
-        else delete holder[last]
-        continue
-      }
+    for (const { holder, last } of places) {
       const selected = holder[last]
-      if (typeof selected !== 'object' || selected === null) {
-        throw fail(`The target ${oneLine(target)} selects a single value; select the object that holds it.`, '/target')
+      if (remove === true) {
+        if (holder === root) throw fail('The document itself cannot be removed.')
+        // In an array, this leaves a hole, so that the places of other entries stay as they are.
+        delete holder[last]
+      } else if (Array.isArray(selected)) {
+        // The update of an array is one more entry.
+        selected.push(copyOf(update))
+      } else {
+        if (!isObject(selected))
+          throw fail(`The target ${shown} selects a single value; select the object that holds it.`)
+        if (!isObject(update)) throw fail('The update of an object must be an object.', '/update')
+        mergeInto(selected, update)
       }
-      if (!Array.isArray(selected) && !isObject(update))
-        throw fail('The update of an object must be an object.', '/update')
-      // The update of an array is one more entry.
-      define(holder, last, merge(selected, Array.isArray(selected) ? [update] : update))
     }
+    for (const { holder } of places) if (Array.isArray(holder)) holder.splice(0, holder.length, ...holder.flat(0))
   }
   return root.$
 }
@@ -107,33 +106,16 @@ export async function applyOverlay(document: Json, { name, actions }: Overlay): 
 const FORMER_CATALOGUE = /^\$(?:\.components|\[['"]components['"]\])(?:\.x-errors|\[['"]x-errors['"]\])/
 
 /** Overlay 1.0 §4.4.3: objects are merged, arrays are concatenated, anything else is replaced. */
-function merge(target: unknown, update: unknown): unknown {
-  if (Array.isArray(target) && Array.isArray(update)) return [...target, ...(copyOf(update) as unknown[])]
-  if (!isObject(target) || !isObject(update)) return copyOf(update)
-  const merged = { ...target }
+function mergeInto(target: Json, update: Json): void {
   for (const [key, value] of Object.entries(update)) {
-    define(merged, key, Object.hasOwn(target, key) ? merge(target[key], value) : copyOf(value))
+    const present = Object.hasOwn(target, key) ? target[key] : undefined
+    if (Array.isArray(present) && Array.isArray(value)) present.push(...(copyOf(value) as unknown[]))
+    else if (isObject(present) && isObject(value)) mergeInto(present, value)
+    else define(target, key, copyOf(value))
   }
-  return merged
 }
 
 /** A copy in which no two places are the same object, as places of YAML with an alias are: a change is of one place. */
 function copyOf(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value))
-}
-
-/** Each place once. A later entry of an array comes first, so its removal does not move an earlier entry. */
-function lastFirst(locations: readonly (string | number)[][]): (string | number)[][] {
-  const different = new Map(locations.map((location) => [JSON.stringify(location), location]))
-  return [...different.values()].toSorted((one, other) => {
-    const index = one.findIndex((step, place) => step !== other[place])
-    const [step, another] = [one[index], other[index]]
-    if (step === undefined || another === undefined) return other.length - one.length
-    if (typeof step === 'number' && typeof another === 'number') return another - step
-    return String(step) < String(another) ? 1 : -1
-  })
-}
-
-function oneLine(text: string): string {
-  return text.replaceAll(/\s+/g, ' ')
 }

@@ -1,7 +1,7 @@
 import type { ErrorObject } from 'ajv/dist/2020.js'
 import { isObject, type Json, pointTo, stepsOf, valueAt } from '../ground/json.ts'
 import { type Violation, violationOf } from '../ground/schema.ts'
-import type { Extent, Validate } from './schema-compiler.ts'
+import type { Extent, FindErrors } from './schema-compiler.ts'
 
 /** A violation, and the place in the document of what was expected. */
 export interface PlacedViolation extends Violation {
@@ -18,26 +18,29 @@ const NONE: readonly never[] = []
  * The check against a schema that was made from the one at `pointer` of the document. Schemas may have become `anyOf`
  * their versions; the first is the one that the document has. `compile` is called when the first value is checked.
  */
-export function createPlacedCheck(document: Json, pointer: string, compile: (extent: Extent) => Validate): PlacedCheck {
-  let [isValid, findAll]: (Validate | undefined)[] = []
+export function createPlacedCheck(
+  document: Json,
+  pointer: string,
+  compile: (extent: Extent) => FindErrors,
+): PlacedCheck {
+  let [findFirst, findAll]: (FindErrors | undefined)[] = []
   /** Who asks again and again gets the same answer, which the reader of exchanges makes one object. */
   let latest: unknown
   const places = new Map<string, string>()
   return (value, long = false) => {
     if (value === latest && latest !== undefined) return NONE
     // Nearly all values are valid, and this shows it in half the time.
-    isValid ??= compile('first')
-    if (isValid(value)) {
+    findFirst ??= compile('first')
+    const first = findFirst(value)
+    if (first.length === 0) {
       latest = value
       return NONE
     }
-    if (!long) {
-      findAll ??= compile('all')
-      findAll(value)
-    }
-    return likeliestErrors((long ? isValid : findAll)?.errors ?? []).map((error) => {
-      const place = places.get(error.schemaPath) ?? placeOf(document, pointer, error)
-      places.set(error.schemaPath, place)
+    if (!long) findAll ??= compile('all')
+    return likeliestErrors(long ? first : (findAll?.(value) ?? first)).map((error) => {
+      const { schemaPath } = error
+      const place = places.get(schemaPath) ?? walkTo(document, pointer, ...stepsOf(decodeURI(schemaPath.slice(1))))
+      places.set(schemaPath, place)
       return { ...violationOf(error), place }
     })
   }
@@ -89,59 +92,30 @@ function isWithin(error: ErrorObject, choice: ErrorObject): boolean {
   )
 }
 
-/** The place in the document of the keyword that an error is about, or the nearest object that contains it. */
-function placeOf(document: Json, pointer: string, { schemaPath }: ErrorObject): string {
-  const walk = new Walk(document)
-  for (const step of stepsOf(pointer)) walk.enter(step)
-  const steps = stepsOf(decodeURI(schemaPath.slice(1)))
+/** The place in the document as written that a pointer and further steps lead to, as far as it has them. */
+export function walkTo(document: Json, pointer: string, ...further: string[]): string {
+  const steps = [...stepsOf(pointer), ...further]
+  let value: unknown = document
+  let place = ''
   for (let index = 0; index < steps.length; index++) {
     const step = steps[index] ?? ''
-    if (walk.enter(step)) continue
-    // This is a choice between versions, which the document does not have. Continue within the version of our choice.
-    if (step !== 'anyOf') break
-    index++
-  }
-  return walk.place
-}
-
-/** A path through a document that follows its references. */
-class Walk {
-  /** JSON pointer to the present place, in the document as written. */
-  place = ''
-  value: unknown
-  readonly #document: Json
-
-  constructor(document: Json) {
-    this.#document = document
-    this.value = document
-  }
-
-  /** Takes one step, if the document has it. */
-  enter(step: string): boolean {
-    this.#follow(step)
-    const constraints = isObject(this.value) && !Object.hasOwn(this.value, step) && this.value['x-constraints']
-    if (isObject(constraints) && Object.hasOwn(constraints, step)) {
-      this.value = constraints
-      this.place = pointTo(this.place, 'x-constraints')
+    while (isObject(value) && typeof value['$ref'] === 'string' && !Object.hasOwn(value, step)) {
+      place = value['$ref'].slice(1)
+      value = valueAt(document, place)
     }
-    if (typeof this.value !== 'object' || this.value === null || !Object.hasOwn(this.value, step)) return false
-    this.value = (this.value as Json)[step]
-    this.place = pointTo(this.place, step)
-    return true
-  }
-
-  #follow(step: string): void {
-    while (isObject(this.value) && typeof this.value['$ref'] === 'string' && !Object.hasOwn(this.value, step)) {
-      const reference = this.value['$ref']
-      this.place = reference.slice(1)
-      this.value = valueAt(this.#document, this.place)
+    if (valueAt(value, pointTo('', step)) === undefined) {
+      const ofConstraint = valueAt(value, pointTo('/x-constraints', step))
+      if (ofConstraint === undefined) {
+        // A choice between versions is not in the document. Continue within the version of our choice.
+        if (step !== 'anyOf') break
+        index++
+        continue
+      }
+      place = pointTo(place, 'x-constraints')
+      value = (value as Json)['x-constraints']
     }
+    value = (value as Json)[step]
+    place = pointTo(place, step)
   }
-}
-
-/** The place in the document as written that a pointer and further steps lead to, as far as it has them. */
-export function walkTo(document: Json, pointer: string, ...steps: string[]): string {
-  const walk = new Walk(document)
-  for (const step of [...stepsOf(pointer), ...steps]) if (!walk.enter(step)) break
-  return walk.place
+  return place
 }

@@ -18,7 +18,6 @@ const SUMMARIES = new Set(['anyOf', 'propertyNames'])
 
 /** Converts the ajv errors (of `verbose` mode) of a request to problems. A summarised error is left out. */
 export function problemsOf(errors: readonly ErrorObject[], defaults: CodeByKeyword): Problem<string>[] {
-  if (errors.length === 0) return []
   const summed = errors.filter(({ keyword }) => SUMMARIES.has(keyword)).map(({ schemaPath }) => `${schemaPath}/`)
   const listed = errors.filter(({ schemaPath }) => !summed.some((path) => schemaPath.startsWith(path)))
   return withoutEchoes(listed.map((error) => problemOf(error, defaults)))

@@ -1,6 +1,6 @@
 import type { Settings } from '../domain/settings.ts'
 import { isObject, type Json } from '../ground/json.ts'
-import { follow } from './references.ts'
+import { follow } from './extensions.ts'
 
 const QUOTA_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const
 

@@ -1,4 +1,4 @@
-import { type Json, pointTo } from '../ground/json.ts'
+import type { Json } from '../ground/json.ts'
 
 /** A rule of the specification, and its evidence. */
 export interface Rule {
@@ -33,18 +33,6 @@ export function readRules(rules: unknown, place: string): RuleText[] {
   return Object.entries((rules ?? {}) as Record<string, WrittenRule>).map(([id, rule]) => {
     const { says, refuses = [], when, unobservable } = typeof rule === 'string' ? { says: rule } : rule
     return { id, says, place, refuses: refuses.map(readPattern), when, unobservable }
-  })
-}
-
-export function compileRules(
-  rules: unknown,
-  place: string,
-  compile: (schema: Json, pointer: string) => (value: unknown) => boolean,
-): Rule[] {
-  return readRules(rules, place).map((rule) => {
-    const { id, when } = rule
-    if (when === undefined) return { ...rule, matches: () => true }
-    return { ...rule, matches: compile(when, `${pointTo(`${place}/x-rule`, id)}/when`) }
   })
 }
 

@@ -2,21 +2,21 @@ import { kebab, SETTINGS, type Settings } from '../domain/settings.ts'
 import { isObject, type Json, pointTo } from '../ground/json.ts'
 import { findViolation } from '../ground/schema.ts'
 import { ContractError } from './contract-error.ts'
-import type { DocumentText } from './document.ts'
-import { whatBecameOfSetting } from './settled-choices.ts'
+import { whatBecameOf } from './former-choices.ts'
 
-/**
- * Reads `x-settings`. The values are checked unless the document was validated before. @throws ContractError for an
- * unknown, missing or invalid setting.
- */
-export async function readSettings({ source: document, file, validated }: DocumentText): Promise<Settings> {
+/** Reads `x-settings`. @throws ContractError for an unknown, missing or, where they are checked, invalid setting. */
+export async function readSettings(
+  document: Json,
+  file: string,
+  { isChecked }: { isChecked: boolean },
+): Promise<Settings> {
   const given = isObject(document['x-settings']) ? document['x-settings'] : {}
   const expected = new Map(Object.entries(SETTINGS).map(([name, schema]) => [kebab(name), { name, schema }]))
   const settings: Json = {}
   for (const key of Object.keys(given)) {
     if (!expected.has(key)) {
       const all = [...expected.keys()].join(', ')
-      const reason = whatBecameOfSetting(key) ?? `There is no setting ${key}; there are ${all}.`
+      const reason = whatBecameOf(key) ?? `There is no setting ${key}; there are ${all}.`
       throw new ContractError(file, pointTo('/x-settings', key), reason)
     }
   }
@@ -26,7 +26,7 @@ export async function readSettings({ source: document, file, validated }: Docume
     if (!isObject(setting) || !Object.hasOwn(setting, 'value')) {
       throw new ContractError(file, pointer, `The setting ${key} needs a value.`)
     }
-    const violation = validated ? undefined : await findViolation(schema, setting['value'])
+    const violation = isChecked ? await findViolation(schema, setting['value']) : undefined
     if (violation) {
       throw new ContractError(file, `${pointer}/value${violation.pointer}`, `The value ${violation.reason}.`)
     }

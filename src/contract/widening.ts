@@ -1,8 +1,7 @@
 import { isObject, type Json, mapValues, pointTo, valueAt } from '../ground/json.ts'
 import { METHODS } from './codes.ts'
-import { ASSERTIONS, DATA, NAMES } from './extensions.ts'
+import { ASSERTIONS, DATA, follow, NAMES } from './extensions.ts'
 import { codeFor, defaultCodesOf } from './problems.ts'
-import { follow } from './references.ts'
 import { isRefusedBy, readRules } from './rules.ts'
 
 /** Keys with maps whose keys are names. Extensions may be beside these. */

@@ -4,9 +4,9 @@ import { type Operation, pointerOf } from './api.ts'
 import { type Assumption, assumptionsOf } from './assumptions.ts'
 import type { Contract } from './contract.ts'
 import { followReferences } from './document.ts'
+import { follow } from './extensions.ts'
 import { comparableHostname } from './hostname.ts'
 import { createPlacedCheck, type PlacedCheck, walkTo } from './placed-check.ts'
-import { follow } from './references.ts'
 import { createCompiler, UUID } from './schema-compiler.ts'
 import { demandedKeywords, rewrite } from './widening.ts'
 
@@ -48,9 +48,9 @@ const QUOTA_FIELDS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit
 
 /** The widest document of a contract with the overlays of the user. All callers in a process share the result. */
 export const widestOf = memoizeWeakly((contract: Contract): Widest => {
-  const { source, extensions } = contract.document
-  const assumptions = assumptionsOf(source, extensions)
-  const errors = pointTo(extensions.find(({ key }) => key === 'x-errors')?.holder ?? '', 'x-errors')
+  const { source } = contract.document
+  const assumptions = assumptionsOf(source)
+  const errors = '/x-errors'
   const versions = versionsOf(source, assumptions)
   const components = { ...(source['components'] as Json), ...widestComponents(source, versions) }
   // Nearly all versions share these.
@@ -60,7 +60,7 @@ export const widestOf = memoizeWeakly((contract: Contract): Widest => {
   const inside = refusals.filter(({ isOutside }) => !isOutside)
   const outside = refusals.filter(({ isOutside, code }) => isOutside || CHECKED_FIRST.has(code))
   const open = openPlaces(assumptions)
-  const compile = createCompiler(FORMATS, { validateSchema: false, code: { optimize: false } })
+  const compile = createCompiler(FORMATS, { inlineRefs: false })
   let resolved: unknown
   /** What an overlay has removed from the document permits everything. */
   function schemaAt(pointer: string): Json {

@@ -1,9 +1,8 @@
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { refreshDay } from '../domain/dmarc.ts'
-import { RuleEvidence } from './evidence.ts'
 import { type Item, itemsByOperation, shows } from './items.ts'
-import type { Observation } from './observation.ts'
+import { evidenceOf, type Observation } from './observation.ts'
 
 /** A kind of response, and how often the service and faults have given it. */
 export interface ResponseCount {
@@ -44,7 +43,7 @@ export class Coverage {
     const items = this.#missing.get(operation) ?? itemsByOperation(this.contract).get(operation) ?? []
     if (items.length === 0) return
     const timesToday = code === undefined ? this.#noteSuccess(operation, now) : 0
-    const evidence = new RuleEvidence(observation, this.contract, timesToday)
+    const evidence = evidenceOf(observation, this.contract, timesToday)
     const before = this.#shown.size
     for (const item of items) {
       if (this.#shown.has(item.name) || !shows(item, observation, evidence)) continue

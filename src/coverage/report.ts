@@ -7,7 +7,7 @@ import { itemsOf } from './items.ts'
 export type CoverageReport = Schemas['Coverage']
 
 /** The report about a part that was never shown. */
-export type Gap = Schemas['Gap']
+type Gap = Schemas['Gap']
 
 /** The gap of an operation; `response` is its name if it is a response that is missing. */
 export type FindGap = (operation: Operation, response?: string) => Gap

@@ -1,7 +1,7 @@
 import { judge } from '../behaviour/judge.ts'
-import type { ServiceContract } from '../behaviour/operation.ts'
+import type { RequestSample, SampleRequest, ServiceContract } from '../behaviour/operation.ts'
 import type { PlannedRequest } from '../behaviour/planned-request.ts'
-import { Rehearsal } from '../behaviour/rehearsal.ts'
+import { Rehearsal, SampleRefused } from '../behaviour/rehearsal.ts'
 import type { AccountState } from '../domain/account.ts'
 import { writeQuery } from '../ground/target.ts'
 import { nameOfResponse } from './coverage.ts'
@@ -20,7 +20,9 @@ export function sampleRequests(
     const { id, method, path, success, readsBody } = operation
     for (const sample of contract.behaviourOf(operation).samples) {
       const rehearsal = new Rehearsal(contract, account, now)
-      const { query = {}, body } = sample(rehearsal)
+      const made = tryToMake(sample, rehearsal)
+      if (made === undefined) continue
+      const { query = {}, body } = made
       const request = { operation, query, body: readsBody ? { ok: true as const, value: body } : undefined }
       const judgement = judge(request, rehearsal.state, contract, now)
       const answer = judgement.ok
@@ -35,4 +37,14 @@ export function sampleRequests(
     }
   }
   return found
+}
+
+/** The sample; `undefined` if an overlay has the requests refused that prepare the account for it. */
+function tryToMake(sample: RequestSample, rehearsal: Rehearsal): SampleRequest | undefined {
+  try {
+    return sample(rehearsal)
+  } catch (error) {
+    if (error instanceof SampleRefused) return undefined
+    throw error
+  }
 }

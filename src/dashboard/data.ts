@@ -1,36 +1,26 @@
 import { type Signal, signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { call, send } from './control.ts'
+import { FACTS } from './facts.ts'
 import { chosenAccount } from './place.tsx'
-import type { JournalEntry } from './responses.ts'
-
-/**
- * What makes data old, beside a change on this page: each request to the service, only one that may have changed the
- * account, only what other clients of the control plane do, or nothing. The first two also become old by the third.
- */
-type Cause = 'requests' | 'changes' | 'others' | 'nothing'
-
-interface SourceSettings {
-  after: Cause
-  /** Whether it is the same for all accounts. */
-  isShared?: boolean
-}
+import { Refused, Unreachable } from './refusals.ts'
+import type { BodyOf, CallId, DataOf, Schemas } from './responses.ts'
 
 /** Data of the control plane as the page has it. */
-export interface Loaded<Data> {
+export interface LoadedData<Data> {
   /** The last data; `undefined` until it has arrived. */
   data: Data | undefined
   /** The error of the last load, if it failed. */
   failure: unknown
-  /** Loads it again. It rejects if the load fails. */
+  /** Loads it again. */
   refresh(): Promise<void>
 }
 
-/** Loads data by its arguments. The data of the same arguments is loaded once for all who use it. */
-export interface Source<Args extends readonly string[], Data> {
-  /** In a component: the data for the chosen account. It is kept up to date while the component is on the page. */
-  use(...args: Args): Loaded<Data>
-  /** The last data of the chosen account, if there is any. */
-  peek(...args: Args): Data | undefined
+interface SourceSettings {
+  /** Whether it is the same for all accounts. */
+  isShared?: boolean
+  /** Whether only a change on this page makes it old, and neither requests nor other clients do. */
+  isStill?: boolean
 }
 
 /** The least rest after a load before a request causes another one, in milliseconds. */
@@ -56,8 +46,8 @@ class Cached {
   readonly account: string
   users = 0
   #load: () => Promise<unknown>
+  #isOld = false
   #current: Promise<void> | undefined
-  #next: Promise<void> | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #restsUntil = 0
 
@@ -67,48 +57,145 @@ class Cached {
     this.#load = load
   }
 
-  /** Loads it. During a load, it starts another one afterwards. */
+  /** Loads it. What becomes old during a load is loaded again afterwards. It never rejects. */
   readonly refresh = (): Promise<void> => {
-    if (this.#current === undefined) {
-      this.#current = this.#loadOnce().finally(() => {
-        this.#current = undefined
-      })
-      return this.#current
-    }
-    this.#next ??= this.#current
-      .catch(() => undefined)
-      .then(() => {
-        this.#next = undefined
-        return this.refresh()
-      })
-    return this.#next
+    this.#isOld = true
+    this.#current ??= this.#loadWhileOld().finally(() => {
+      this.#current = undefined
+    })
+    return this.#current
   }
 
-  /** Loads it soon, after a rest since the last load. */
+  /** Loads it soon, after a rest since the last load, if somebody sees it then. */
   refreshSoon(): void {
-    if (this.#timer !== undefined) return
     const wait = Math.max(GATHERING, this.#restsUntil - readTimer())
-    this.#timer = setTimeout(() => {
+    this.#timer ??= setTimeout(() => {
       this.#timer = undefined
-      if (this.users > 0 && !document.hidden) this.refresh().catch(() => undefined)
+      if (this.users > 0 && !document.hidden) void this.refresh()
     }, wait)
   }
 
-  async #loadOnce(): Promise<void> {
+  async #loadWhileOld(): Promise<void> {
     await streamBegins
-    const start = readTimer()
-    try {
-      this.data.value = await this.#load()
-      this.failure.value = undefined
-    } catch (error) {
-      this.failure.value = error
-      throw error
-    } finally {
+    while (this.#isOld) {
+      this.#isOld = false
+      const start = readTimer()
+      try {
+        this.data.value = await this.#load()
+        this.failure.value = undefined
+      } catch (error) {
+        this.failure.value = error
+      }
       const end = readTimer()
       this.#restsUntil = end + Math.max(SHORTEST_REST, RESTS * (end - start))
     }
   }
 }
+
+let sources = 0
+
+/** Creates a source of data, which `load` gets for the account and the arguments, once for all who use the same. */
+export function createSource<Args extends readonly string[], Data>(
+  load: (account: string, ...args: Args) => Promise<Data>,
+  settings: SourceSettings = {},
+): {
+  /** In a component: the data for the chosen account. It is kept up to date while the component is on the page. */
+  use(...args: Args): LoadedData<Data>
+} {
+  const id = ++sources
+  return {
+    use(...args) {
+      const account = settings.isShared ? '' : chosenAccount.value
+      const key = JSON.stringify([id, account, ...args])
+      if (!cache.has(key)) dropUnused()
+      const cached = cache.get(key) ?? new Cached(settings, account, () => load(account, ...args))
+      cache.set(key, cached)
+      useEffect(() => {
+        cached.users++
+        if (cached.users === 1) void cached.refresh()
+        return () => {
+          cached.users--
+        }
+      }, [cached])
+      return { data: cached.data.value as Data | undefined, failure: cached.failure.value, refresh: cached.refresh }
+    },
+  }
+}
+
+function dropUnused(): void {
+  if (cache.size >= MOST_KEPT) for (const [key, { users }] of cache) if (users === 0) cache.delete(key)
+}
+
+/** Loads everything again that the page shows; `what` may leave out some. */
+export async function refreshShown(what: (settings: SourceSettings) => boolean = () => true): Promise<void> {
+  const shown = [...cache.values()].filter(({ users, settings }) => users > 0 && what(settings))
+  await Promise.all(shown.map((each) => each.refresh()))
+}
+
+/** Makes a change, and then loads again what is shown, also after a refusal: another client may have been first. */
+export async function change<Id extends CallId>(
+  id: Id,
+  parameters: Readonly<Record<string, string>> = {},
+  body?: BodyOf<Id>,
+): Promise<DataOf<Id>> {
+  try {
+    return await call(id, { parameters, ...(body !== undefined && { body }) })
+  } finally {
+    await refreshShown()
+  }
+}
+
+/** All items of a paginated list, which are in the field `name` of each page. */
+function list<Name extends string, Item>(
+  name: Name,
+  load: (request: {
+    parameters: { account: string }
+    query: Record<string, string | number>
+  }) => Promise<{ next: string | null } & Record<Name, readonly Item[]>>,
+) {
+  return async (account: string): Promise<Item[]> => {
+    const items: Item[] = []
+    for (let after: string | null = ''; after !== null; ) {
+      const query = { limit: FACTS.page_limit, ...(after !== '' && { after }) }
+      const page: { next: string | null } & Record<Name, readonly Item[]> = await load({
+        parameters: { account },
+        query,
+      })
+      items.push(...page[name])
+      after = page.next
+    }
+    return items
+  }
+}
+
+// What several views show. The others are beside their views.
+
+export const accounts = createSource(
+  list('accounts', ({ query }) => call('listAccounts', { query })),
+  { isShared: true },
+)
+/** The chosen account: its plan, clock and sizes, and its key if the key is not secret. */
+export const summary = createSource(async (account) => {
+  const answer = await call('getAccount', { parameters: { account } })
+  return { ...answer, at: readTimer() }
+})
+export const groups = createSource(list('groups', (request) => call('listGroups', request)))
+/** The domains with the sources of their figures, in the order in which they were added. */
+export const domains = createSource(list('domains', (request) => call('listMonitoredDomains', request)))
+export const keys = createSource(list('keys', (request) => call('listKeys', request)))
+export const faults = createSource(list('faults', (request) => call('listFaults', request)))
+export const snapshots = createSource(list('snapshots', (request) => call('listSnapshots', request)))
+
+const LONGEST_PAUSE = 5_000
+const SHORTEST_PAUSE = 250
+/** The server sends something at least every 15 seconds. A stream that is silent for longer than this is lost. */
+const LONGEST_SILENCE = 45_000
+const DATA = 'data: '
+
+/** `connecting` at first; `lost` while the server does not answer. */
+export const connection = signal<'connecting' | 'live' | 'lost'>('connecting')
+/** The reason for a lost connection. */
+export const trouble = signal<unknown>(undefined)
 
 let letBegin: () => void
 /**
@@ -119,78 +206,50 @@ const streamBegins = new Promise<void>((resolve) => {
   letBegin = resolve
 })
 
-/** Lets the loads begin. */
-export function noteStream(): void {
-  letBegin()
-}
-
-let sources = 0
-
-/** Creates a source of data. `load` gets the account and the arguments. */
-export function createSource<Args extends readonly string[], Data>(
-  settings: SourceSettings,
-  load: (account: string, ...args: Args) => Promise<Data>,
-): Source<Args, Data> {
-  const id = ++sources
-  function find(chosen: string, args: Args): Cached {
-    const account = settings.isShared ? '' : chosen
-    const key = JSON.stringify([id, account, ...args])
-    let cached = cache.get(key)
-    if (cached === undefined) {
-      dropUnused()
-      cached = new Cached(settings, account, () => load(account, ...args))
-      cache.set(key, cached)
+/** Loads again what a request may have changed, while the page is open. After an interruption, it is everything. */
+export async function followRequests(): Promise<never> {
+  for (let failures = 0; ; ) {
+    let cause: unknown = new Unreachable('The connection was lost.')
+    try {
+      const response = await send('streamAllEvents')
+      letBegin()
+      if (connection.peek() !== 'connecting') void refreshShown()
+      connection.value = 'live'
+      failures = 0
+      await readEvents(response)
+    } catch (error) {
+      if (error instanceof Refused || error instanceof Unreachable) cause = error
     }
-    return cached
-  }
-  return {
-    use(...args) {
-      const cached = find(chosenAccount.value, args)
-      useEffect(() => {
-        cached.users++
-        if (cached.users === 1) cached.refresh().catch(() => undefined)
-        return () => {
-          cached.users--
-        }
-      }, [cached])
-      return { data: cached.data.value as Data | undefined, failure: cached.failure.value, refresh: cached.refresh }
-    },
-    peek: (...args) => find(chosenAccount.peek(), args).data.peek() as Data | undefined,
+    letBegin()
+    failures += 1
+    if (failures > 1) {
+      trouble.value = cause
+      connection.value = 'lost'
+    }
+    const pause = Math.min(LONGEST_PAUSE, SHORTEST_PAUSE * 2 ** failures)
+    await new Promise((resolve) => setTimeout(resolve, pause))
+    while (document.hidden)
+      await new Promise((resolve) => document.addEventListener('visibilitychange', resolve, { once: true }))
   }
 }
 
-function dropUnused(): void {
-  if (cache.size < MOST_KEPT) return
-  for (const [key, { users }] of cache) if (users === 0) cache.delete(key)
-}
-
-function shownData(): Cached[] {
-  return [...cache.values()].filter(({ users }) => users > 0)
-}
-
-/** Loads everything again that the page shows, such as after a change. It never rejects. */
-export async function refreshShown(): Promise<void> {
-  await Promise.allSettled(shownData().map((each) => each.refresh()))
-}
-
-/** Loads again what other clients of the control plane may have changed. */
-export async function poll(): Promise<void> {
-  const open = shownData().filter(({ settings }) => settings.after !== 'nothing')
-  await Promise.allSettled(open.map((each) => each.refresh()))
-}
-
-/** Tells the sources that the service has answered a request. */
-export function noteRequest(request: JournalEntry): void {
-  for (const each of shownData()) {
-    const { after, isShared } = each.settings
-    const isMeant = after === 'requests' || (after === 'changes' && mayHaveChanged(request))
-    if (isMeant && (isShared || request.account === each.account)) each.refreshSoon()
+/** Reads a stream of server-sent events to its end. The browser's `EventSource` cannot send a token. */
+async function readEvents({ body }: Response): Promise<void> {
+  const reader = body?.pipeThrough(new TextDecoderStream()).getReader()
+  let rest = ''
+  for (;;) {
+    const timer = setTimeout(() => void reader?.cancel(), LONGEST_SILENCE)
+    const part = await reader?.read().finally(() => clearTimeout(timer))
+    if (part === undefined || part.done) return
+    const lines = (rest + part.value).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) if (line.startsWith(DATA)) noteRequest(JSON.parse(line.slice(DATA.length)))
   }
 }
 
-/** Whether a request is a write that succeeded or whose result is unknown, or a fault has acted, which can move the clock. */
-function mayHaveChanged({ method, status, fault }: JournalEntry): boolean {
-  if (fault !== null) return true
-  if (method === 'GET' || method === 'HEAD') return false
-  return status === null || (status >= 200 && status < 300)
+function noteRequest({ account }: Schemas['JournalEntry']): void {
+  for (const each of cache.values()) {
+    const { isShared, isStill } = each.settings
+    if (each.users > 0 && !isStill && (isShared || account === each.account)) each.refreshSoon()
+  }
 }

@@ -1,32 +1,25 @@
-import type { About, CallId, PageView } from './responses.ts'
+import type { CallId, Schemas } from './responses.ts'
 
-/** The views, in the order of their tabs. */
-const VIEWS: readonly PageView[] = [
-  ...(['overview', 'domains', 'groups', 'requests', 'time', 'scenes', 'faults', 'account', 'coverage'] as const),
-]
-
-// The server writes into the page what it also answers to GET /about.
-const ABOUT: About = JSON.parse(document.getElementById('facts')?.textContent ?? '{}')
-const OFFERED = new Map<string, readonly [method: string, path: string]>(
-  ABOUT.control.map(({ id, method, path }) => [id, [method, path]]),
-)
-
-/** The values that the page offers as choices. */
-export const FACTS = {
-  ...ABOUT,
-  basePath: ABOUT.base_path,
-  views: VIEWS,
-  operations: ABOUT.operations.map(({ most_domains: mostDomains, ...operation }) => ({ ...operation, mostDomains })),
-  pageLimit: ABOUT.page_limit,
-  /** The operations of the control plane by operationId, each with its method and path. */
-  calls: Object.fromEntries(OFFERED),
-}
-export const BASE_URL = location.origin + FACTS.basePath
+/** What there is to choose from, and how the control plane is called: the server writes into the page what it answers to GET /about. */
+export const FACTS: Schemas['About'] = JSON.parse(document.getElementById('facts')?.textContent ?? '{}')
+export const BASE_URL = location.origin + FACTS.base_path
 
 /** Whether the server offers an operation. A proxy offers few, because it knows only requests. */
 export function isOffered(id: CallId): boolean {
-  return OFFERED.has(id)
+  return FACTS.control.some((operation) => operation.id === id)
 }
 
 /** Whether the server simulates the service and so has accounts to change. A proxy only observes a service. */
 export const PLAYS_SERVICE = isOffered('createAccount')
+
+/** Quotes a text as one word of a POSIX shell. */
+export function quoteWord(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`
+}
+
+/** A command that gets a path of the service with the key, or with a variable if the key is secret. */
+export function curlOf(path: string, key: string | null): string {
+  // The shell expands variables only in double quotes.
+  const field = key === null ? '"Authorization: Bearer $API_KEY"' : quoteWord(`Authorization: Bearer ${key}`)
+  return `curl -sS -H ${field} ${BASE_URL}${path}`
+}

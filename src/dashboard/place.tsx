@@ -2,13 +2,16 @@ import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect } from 'preact/hooks'
 import { LocationProvider, useLocation } from 'preact-iso/router'
-import { FACTS, PLAYS_SERVICE } from './facts.ts'
-import type { PageView } from './responses.ts'
+import { PLAYS_SERVICE } from './facts.ts'
 
-/** A view of the page. The verdict is that of all accounts, so it has no tab. */
-export type View = PageView | 'verdict'
-/** The views with a tab. A proxy knows only requests. */
-export const TABS: readonly PageView[] = PLAYS_SERVICE ? FACTS.views : ['requests', 'coverage']
+const VIEWS = [
+  ...(['overview', 'domains', 'groups', 'requests', 'time', 'scenes', 'faults', 'account', 'coverage'] as const),
+  'verdict',
+] as const
+export type View = (typeof VIEWS)[number]
+
+/** The views with a tab. The verdict is that of all accounts, so it has none; a proxy knows only requests. */
+export const TABS = VIEWS.filter((view) => (PLAYS_SERVICE ? view !== 'verdict' : /requests|coverage/.test(view)))
 
 /** The account that always exists. */
 export const DEFAULT_ACCOUNT = 'default'
@@ -19,8 +22,6 @@ const PAGE = `${ROOT}/page`
 
 /** The most characters in the id of an account: a longer one would make each request invalid. */
 const LONGEST_ID = 128
-/** The parameters that each address keeps: a story goes on whatever the page shows. */
-const LASTING = ['story', 'scene', 'present']
 
 /** A place on the page, which has an address. */
 export interface Place {
@@ -47,8 +48,7 @@ export const chosenAccount: ReadonlySignal<string> = computed(() => parts.value.
 /** The open view; `undefined` until it is known whether the account has figures. */
 export const openView: ReadonlySignal<View | undefined> = computed(() => {
   const { view } = parts.value
-  if (view === '') return undefined
-  return [...TABS, 'verdict' as const].find((each) => each === view) ?? TABS[0]
+  return view === '' ? undefined : ([...TABS, 'verdict' as const].find((each) => each === view) ?? TABS[0])
 })
 export const subject: ReadonlySignal<string | undefined> = computed(() => parts.value.subject || undefined)
 
@@ -59,10 +59,8 @@ export function parameter(name: string): ReadonlySignal<string> {
 
 /** The address of a place, for a link. */
 export function hrefOf({ account = chosenAccount.value, view, subject: about, query }: Place): string {
-  const present = parts.value.query
   const shown = view ?? openView.value
-  const kept = view === undefined ? [...present.keys()] : LASTING
-  const values = { ...Object.fromEntries(kept.map((name) => [name, present.get(name) ?? ''])), ...query }
+  const values = { ...(view === undefined && Object.fromEntries(parts.value.query)), ...query }
   const search = new URLSearchParams(Object.entries(values).flatMap(([name, text]) => (text ? [[name, text]] : [])))
   const steps = [account, ...(shown === undefined ? [] : [shown, ...(about === undefined ? [] : [about])])]
   return `${PAGE}/${steps.map(encodeURIComponent).join('/')}${search.size > 0 ? `?${search}` : ''}`

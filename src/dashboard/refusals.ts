@@ -1,23 +1,24 @@
-export interface Problem {
+interface Problem {
   code: string
   message: string
-  /** A JSON pointer into the body, or the name of a parameter; null for the whole request. */
-  field?: string | null
 }
 
-/** A refusal by the control plane. The texts come from the control plane. */
+/** A refusal by the control plane or by the service, in their words. */
 export class Refused extends Error {
   readonly status: number
   readonly code: string
   readonly problems: readonly Problem[]
 
-  constructor(status: number, { code, message, problems }: Problem & { problems: readonly Problem[] }) {
+  constructor(status: number, { code, message }: Problem, problems: readonly Problem[]) {
     super(message)
     this.status = status
     this.code = code
     this.problems = problems
   }
 }
+
+/** The server does not answer, or the answer comes from another program. */
+export class Unreachable extends Error {}
 
 /** Whether the control plane has refused a request because its subject does not exist. */
 export function isNotFound(error: unknown): boolean {
@@ -29,26 +30,19 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** Adds words to the message of an error. */
-export function addWords(error: unknown, words: string): unknown {
-  if (!(error instanceof Error)) return error
-  const message = error.message + words
-  return error instanceof Refused ? new Refused(error.status, { ...error, message }) : new Error(message)
-}
-
-/** The server does not answer, or the answer comes from another program. */
-export class Unreachable extends Error {}
-
-/** Reads the body of a failure; `undefined` if it does not come from the control plane. */
-export function readRefusal(status: number, body: unknown): Refused | undefined {
-  if (!isObject(body) || !isProblem(body['error'])) return undefined
-  const { code, message } = body['error']
-  const problems = 'problems' in body['error'] ? body['error'].problems : []
-  return new Refused(status, { code, message, problems: Array.isArray(problems) ? problems.filter(isProblem) : [] })
+/** The refusal that the body of a failure tells of. */
+export function readRefusal(status: number, body: unknown): Refused | Unreachable {
+  const error = isObject(body) ? body['error'] : undefined
+  if (!isProblem(error))
+    return new Unreachable(`Something other than the server has answered, with the status ${status}.`)
+  const listed = 'problems' in error && Array.isArray(error.problems) ? error.problems.filter(isProblem) : []
+  // A change that the service would refuse has its code and its words.
+  const own = error.code === 'refused' ? (listed[0] ?? error) : error
+  return new Refused(status, own, listed)
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function isProblem(value: unknown): value is Problem {

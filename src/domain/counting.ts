@@ -1,6 +1,6 @@
-import { Map as ImmutableMap } from 'immutable'
 import type { AccountState } from './account.ts'
 import { type FaultTally, type MatchingRule, type TriggeredRule, triggerRule } from './faults.ts'
+import { ImmutableMap } from './immutable.ts'
 import { type Allowance, type Charge, chargeQuota, type Hits, keyHashOf } from './quotas.ts'
 
 /** The counts beside the state of an account. A value: a change makes new ones. */

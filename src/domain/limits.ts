@@ -47,9 +47,6 @@ export const LIMITS = {
   scenes: 50,
   /** Calls of a scene. */
   calls: 20,
-  /** Bytes of a fixture's scenes as JSON, and the nesting levels of a body in them. */
-  scenesBytes: 262_144,
-  sceneDepth: 10,
 
   /** Characters of texts. */
   title: 500,

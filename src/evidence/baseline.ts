@@ -2,6 +2,7 @@ import { findDuplicateField } from '../ground/duplicate-fields.ts'
 import { isObject, parseJson } from '../ground/json.ts'
 import { shorten } from '../ground/show.ts'
 import { RealDate } from '../ground/timers.ts'
+import type { AnswerCounts } from '../judge/answer-counts.ts'
 import type { JudgedDifference } from '../judge/finding.ts'
 import { writeTarget } from '../reports/targets.ts'
 import { checkContent, EvidenceError, readText } from './evidence-input.ts'
@@ -124,13 +125,13 @@ export async function writeBaseline(file: string, baseline: Baseline): Promise<v
 }
 
 /**
- * What a run looked at that judged exchanges with these answers, each `OPERATION/STATUS`. It looked at a finding if the
+ * What a run looked at that judged exchanges with these answers. It looked at a finding if the
  * operation answered with the status of the finding. Another answer does not show that this answer is right now.
  */
-export function lookedAt(answers: ReadonlySet<string>): Looked {
+export function lookedAt({ counts }: Pick<AnswerCounts, 'counts'>): Looked {
   return (id) => {
     const [, operation = '', status = ''] = id.split('/')
-    return answers.has(`${operation}/${status}`)
+    return counts.has(`${operation}/${status}`)
   }
 }
 

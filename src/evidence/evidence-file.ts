@@ -35,6 +35,8 @@ export interface Evidence {
 
 type EvidenceTool = 'check' | 'proxy' | 'verify' | 'calibrate'
 
+type Concluded = Omit<Conclusion, 'answers'>
+
 export interface EvidenceOptions {
   tool: EvidenceTool
   choices: Choices
@@ -57,7 +59,7 @@ const LONGEST = 2000
 const OWNER_ONLY = 0o600
 
 /** Describes the conclusion as evidence. It contains no key, and nothing that looks like a key. */
-export function describeEvidence(conclusion: Conclusion, options: EvidenceOptions): Evidence {
+export function describeEvidence(conclusion: Concluded, options: EvidenceOptions): Evidence {
   const { tool, choices, overlays = [], targets = [], secrets = [], at = systemClock() } = options
   const { exchanges, judged, observations, findings, counts, messages } = conclusion
   const show = foreignTextWriter(secrets)
@@ -95,7 +97,7 @@ function showFinding(finding: JudgedDifference, show: Redact): Omit<JudgedDiffer
  * Writes the conclusion atomically to a file that only its owner can read, so that no reader sees half of it.
  * @throws EvidenceError if the file cannot be written
  */
-export async function writeEvidence(file: string, conclusion: Conclusion, options: EvidenceOptions): Promise<void> {
+export async function writeEvidence(file: string, conclusion: Concluded, options: EvidenceOptions): Promise<void> {
   const text = `${JSON.stringify(describeEvidence(conclusion, options))}\n`
   const reason = await writeTarget(file, text, OWNER_ONLY)
   if (reason !== undefined) throw new EvidenceError(file, '', `The evidence ${reason}.`)

@@ -1,8 +1,8 @@
 import { shorten } from '../ground/show.ts'
 import { type FailOn, isCounted, isFailure, type JudgedDifference, type Party, partyOf } from '../judge/finding.ts'
 import type { FindingLevel, Finding as ReportFinding, ReportRule } from '../reports/report.ts'
-import { reasonOf } from './answers.ts'
 import type { BaselineEntry } from './baseline.ts'
+import { reasonOf } from './untold.ts'
 
 /** A finding in the JSON report: the finding of the first exchange, and how many findings have this id. */
 export interface ReportedFinding extends JudgedDifference {

@@ -1,5 +1,6 @@
 import type { Choices } from '../contract/choices.ts'
 import { plural } from '../ground/plural.ts'
+import type { Untold } from '../judge/answer-counts.ts'
 import { type FailOn, isCounted, type JudgedDifference, type Party } from '../judge/finding.ts'
 import type { Conclusion } from '../judge/judge.ts'
 import type { AssumptionVerdict } from '../judge/verdicts.ts'
@@ -14,9 +15,9 @@ import {
   type ReportRule,
   type Row,
 } from '../reports/report.ts'
-import { type AnswerCounts, findUntold, listUntold, summariseUntold, type Untold } from './answers.ts'
 import type { AppliedBaseline } from './baseline.ts'
 import { type FindingContext, type ReportedFinding, reportFinding, showFinding } from './finding-report.ts'
+import { findUntold, listUntold, summariseUntold } from './untold.ts'
 
 export interface EvidenceReportOptions extends CommandTimes {
   tool: 'check' | 'proxy'
@@ -24,7 +25,6 @@ export interface EvidenceReportOptions extends CommandTimes {
   title: string
   conclusion: Conclusion
   choices: Choices
-  answers: AnswerCounts
   /** Whose mistakes fail the run; those of the service by default. The others are shown. */
   failOn?: FailOn | undefined
   /** Absent if there is no baseline. */
@@ -57,7 +57,7 @@ export function describeFindings(options: EvidenceReportOptions): Report {
   const { findings } = conclusion
   const counted = findings.filter((finding) => isCounted(finding, failOn) && !accepted.has(finding.id))
   const verdicts = decideVerdicts(conclusion.observations, choices)
-  const untold = findUntold(findings, conclusion.counts, options.answers.reasons)
+  const untold = findUntold(findings, conclusion.counts, conclusion.answers.reasons)
   const missing = conclusion.judged > 0 || failures.length > 0 ? failures : [nothingJudged(options)]
   const passed = counted.length === 0 && missing.length === 0
   const contextOf = ({ id }: JudgedDifference): FindingContext => ({
@@ -106,8 +106,8 @@ export function describeFindings(options: EvidenceReportOptions): Report {
 }
 
 /** A run that judged nothing is no success. */
-function nothingJudged({ conclusion, answers }: EvidenceReportOptions): string {
-  const { exchanges } = conclusion
+function nothingJudged({ conclusion }: EvidenceReportOptions): string {
+  const { exchanges, answers } = conclusion
   if (exchanges === 0) return 'There was no exchange with the service, so nothing was judged.'
   const [first] = answers.reasons
   const all = exchanges === 1 ? 'The only exchange' : `None of the ${exchanges} exchanges`
@@ -143,11 +143,11 @@ function summarise(
 }
 
 function factsOf(
-  { conclusion, answers, baseline, facts = [] }: EvidenceReportOptions,
+  { conclusion, baseline, facts = [] }: EvidenceReportOptions,
   verdicts: readonly AssumptionVerdict[],
   untold: readonly Untold[],
 ): Fact[] {
-  const { exchanges, judged } = conclusion
+  const { exchanges, judged, answers } = conclusion
   const { unasked } = answers
   const entriesThatAre = (state: string) => baseline?.entries.filter((entry) => entry.state === state).length ?? 0
   const [gone, expired] = [entriesThatAre('fixed'), entriesThatAre('expired')]
@@ -193,7 +193,7 @@ const INCOMPLETE: ReportRule = {
 
 /** A row for each operation and each status that it answered with. */
 function rowsOfAnswers(
-  { answers }: EvidenceReportOptions,
+  { conclusion: { answers } }: EvidenceReportOptions,
   findings: readonly JudgedDifference[],
   shown: ReadonlyMap<string, ReportFinding>,
 ): Row[] {

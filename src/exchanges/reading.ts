@@ -20,6 +20,7 @@ type EnvelopeOutcome =
 /** An exchange with everything that its judgement needs. */
 export interface ReadExchange {
   exchange: Exchange
+  /** If none came, one with the status 0. */
   response: SeenResponse
   /** The route under our choice, and where paths are matched leniently. */
   route: Route
@@ -44,13 +45,14 @@ export interface ReadExchange {
 /** How deeply a response body may be nested to be judged; the contract has four levels. */
 const DEEPEST_RESPONSE = 100
 
-/** Makes a function that reads exchanges by the contract. It returns `undefined` for a request without a response. */
-export function createReader(contract: Contract): (exchange: Exchange) => ReadExchange | undefined {
+const NO_RESPONSE: SeenResponse = { status: 0, headers: {}, body: { isKnown: false, reason: 'No response came.' } }
+
+/** Makes a function that reads exchanges by the contract. */
+export function createReader(contract: Contract): (exchange: Exchange) => ReadExchange {
   const findRoute = createRouter(contract, contract.settings)
   const findLeniently = createRouter(contract, { ...contract.settings, pathMatching: 'lenient' })
   return (exchange) => {
-    const { request, response } = exchange
-    if (response === undefined) return undefined
+    const { request, response = NO_RESPONSE } = exchange
     const { path, query } = splitTarget(request.target)
     const route = findRoute(request.method, path)
     const lenient = route.ok ? route : findLeniently(request.method, path)
@@ -106,7 +108,7 @@ const OF_GATEWAYS: ReadonlySet<number> = new Set([502, 503, 504])
  * Who failed, if a response is no answer to the request; `unknown` if it lacks the body that would show it. The code of
  * an error decides it, because each code can have any status, and the specification has none for a failure.
  */
-export function whoFailed(
+function whoFailed(
   outcome: EnvelopeOutcome,
   method: string,
   { status, body }: SeenResponse,

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { answerUnder } from '../behaviour/counterfactual.ts'
 import { changesAccount, type ServiceContract } from '../behaviour/operation.ts'
 import { operationOf } from '../contract/api.ts'
@@ -49,13 +50,6 @@ export function knownChanges(entry: Entry, contract: Pick<ServiceContract, 'oper
   return past.after === undefined ? NO_CHANGES : { ok: true, changes: compareAccounts(past.account, past.after) }
 }
 
-/** A request may set a group to its present value. */
-function isRealChange([, before, after]: KeyChange<DomainGroup>): boolean {
-  if (before === undefined || after === undefined || before.name !== after.name) return true
-  const [former, present] = [before.domains, after.domains]
-  return former.length !== present.length || former.some((member, index) => member !== present[index])
-}
-
 /**
  * The changes of a request if only the state before it is kept. The request is
  * decided again, which is pure: the same request to the same state at the same instant has the same outcome.
@@ -77,7 +71,8 @@ export function repeatChanges(entry: Entry, before: AccountState | undefined, co
 export function compareAccounts(before: AccountState, after: AccountState): StateChanges {
   return {
     domains: diffMaps(before.domains, after.domains),
-    groups: diffMaps(before.groups, after.groups).filter(isRealChange),
+    // A request may set a group to its present value.
+    groups: diffMaps(before.groups, after.groups).filter(([, one, other]) => !isDeepStrictEqual(one, other)),
   }
 }
 

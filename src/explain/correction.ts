@@ -34,20 +34,21 @@ const LISTED = 30
 
 /**
  * The accepted request that is nearest to one that the service refused for `problems`. `account` is the present
- * account. The function changes nothing. The judge has checked the correction. @throws Error if even an example is
- * refused.
+ * account. The function changes nothing. The judge has checked the correction. `undefined` if even an example is refused.
  */
 export function correctRequest(
   request: RefusedRequest,
   problems: readonly Problem<string>[],
   account: AccountState,
   contract: ServiceContract,
-): Correction {
+): Correction | undefined {
   const admission = admit(request, problems, account, contract)
   const { method, target, body: sent } = request
   const route = correctRoute(method, target, sent !== undefined && sent.length > 0, contract)
-  const { rehearsal, parameters, body, changes } =
+  const content =
     correctContent({ ...request, ...route }, account, contract) ?? exampleContent(route.operation, account, contract)
+  if (content === undefined) return undefined
+  const { rehearsal, parameters, body, changes } = content
   const { plane, path } = { plane: 'service' as const, path: route.operation.path + writeQuery(parameters) }
   const all = [...admission.changes, ...route.changes, ...changes]
   const listed = all.slice(0, LISTED)

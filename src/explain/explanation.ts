@@ -51,6 +51,7 @@ export function explainEntry(entry: Entry, source: ExplanationSource): Explanati
   const isRefused =
     entry.code !== undefined && entry.code !== 'internal_error' && !entry.injected && !isOfBrowser(entry)
   return {
+    id: entry.id,
     request_id: entry.requestId,
     account: entry.account ?? null,
     operation: entry.operation ?? null,
@@ -71,7 +72,7 @@ export function explainEntry(entry: Entry, source: ExplanationSource): Explanati
     correction: isRefused || entry.violatesContract ? correct(entry, source) : null,
     ...describeChanges(past.changes, writeDomain, redact),
     ...reproduce(entry, { ...source, state: past.state, present: account }),
-    page: pageAddress(entry.requestId, entry.account, urls) ?? null,
+    page: pageAddress(entry.id, entry.account, urls) ?? null,
     exchange,
   }
 }
@@ -81,6 +82,7 @@ function correct(
   { account, contract, urls, publicKey }: ExplanationSource,
 ): ExplanationReport['correction'] {
   const correction = correctRequest(received(entry), problemsOf(entry, account), account, contract)
+  if (correction === undefined) return null
   const before = correction.before.map(forUrl)
   const request = forUrl(correction.request)
   const { method, path, body } = request

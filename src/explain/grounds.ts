@@ -1,11 +1,11 @@
-import { OrderedMap } from 'immutable'
 import type { ServiceContract } from '../behaviour/operation.ts'
 import { operationOf, pointerOf } from '../contract/api.ts'
+import { assumptionsOf } from '../contract/assumptions.ts'
 import type { Contract } from '../contract/contract.ts'
 import { isRefusedBy } from '../contract/rules.ts'
-import { RuleEvidence } from '../coverage/evidence.ts'
-import { observationOf } from '../coverage/observation.ts'
+import { evidenceOf, observationOf } from '../coverage/observation.ts'
 import type { AccountState } from '../domain/account.ts'
+import { OrderedMap } from '../domain/immutable.ts'
 import { readJson, valueAt } from '../ground/json.ts'
 import { queryOf, readQuery } from '../ground/target.ts'
 import { type Entry, textOf } from '../journal/entry.ts'
@@ -20,7 +20,7 @@ export function rulesBehind(entry: Entry, contract: Contract): { id: string; say
   const body = operation.readsBody && entry.body !== undefined ? readJson(textOf(entry.body)) : undefined
   const observation = observationOf(entry, status, { operation, query, body, group: entry.group })
   // The number of such requests on that day is unknown.
-  const evidence = new RuleEvidence(observation, contract, 0)
+  const evidence = evidenceOf(observation, contract, 0)
   const behind = operation.rules.filter((rule) => {
     if (rule.unobservable !== undefined || !rule.matches(evidence)) return false
     return code === undefined ? rule.refuses.length === 0 : isRefusedBy(rule, code, problems[0]?.reason)
@@ -40,9 +40,8 @@ export function assumptionsBehind(
   if (entry.injected || entry.status === undefined) return []
   const settings = decisiveSettings(entry, statesFor(entry, state), contract)
   const holders = [...settings.map((name) => `/x-settings/${name}`), holderOf(entry, contract)]
-  return contract.document.extensions
-    .filter(({ key, holder }) => key === 'x-assumption' && holders.includes(holder))
-    .map(({ value }) => value as { id: string; spec: string })
+  return assumptionsOf(contract.document.source)
+    .filter(({ place }) => holders.includes(place))
     .map(({ id, spec }) => ({ id, spec }))
 }
 

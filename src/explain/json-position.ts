@@ -57,10 +57,10 @@ export function syntaxErrorIn(text: string): string | undefined {
 }
 
 /**
- * How many characters of a text are the beginning of some JSON; `undefined` if it is JSON. Of a token that is wrong, the
- * engine does not tell the position. So the longest beginning is searched that is wrong only because it ends.
+ * The place that is shown: where the text breaks, or the comma before it that nothing follows. Of a token that is wrong,
+ * the engine does not tell the position. So the longest beginning is searched that is wrong only because it ends.
  */
-function breakIn(text: string): number | undefined {
+function placeIn(text: string): number | undefined {
   if (readJson(text) !== undefined) return undefined
   let [good, wrong] = [0, text.length + 1]
   while (wrong - good > 1) {
@@ -68,7 +68,8 @@ function breakIn(text: string): number | undefined {
     if (mayGoOn(text.slice(0, middle))) good = middle
     else wrong = middle
   }
-  return good
+  const before = text.slice(0, good).trimEnd()
+  return /[\]}]/.test(text.charAt(good)) && before.endsWith(',') ? before.length - 1 : good
 }
 
 /** Whether a text is JSON, or is no JSON only because it ends. Newer engines tell line and column after the position. */
@@ -76,14 +77,6 @@ function mayGoOn(text: string): boolean {
   const error = syntaxErrorIn(text)
   if (error === undefined || error.includes('end of JSON input')) return true
   return /at position (\d+)/.exec(error)?.[1] === String(text.length)
-}
-
-/** The place that is shown: where the text breaks, or the comma before it that nothing follows. */
-function placeIn(text: string): number | undefined {
-  const end = breakIn(text)
-  if (end === undefined || !/[\]}]/.test(text.charAt(end))) return end
-  const before = text.slice(0, end).trimEnd()
-  return before.endsWith(',') ? before.length - 1 : end
 }
 
 /** By what stands at the place, what is wrong with it. */

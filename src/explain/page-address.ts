@@ -5,11 +5,11 @@ const DEFAULT = 'default'
 
 /** The address of a request in the dashboard; `undefined` if there is no dashboard. */
 export function pageAddress(
-  requestId: string,
+  id: string,
   account: string | null | undefined,
   { adminUrl, hasPage }: ServerUrls,
 ): string | undefined {
   if (!hasPage) return undefined
   const whose = account == null ? '?whose=none' : ''
-  return `${adminUrl}/page/${encodeURIComponent(account ?? DEFAULT)}/requests/${encodeURIComponent(requestId)}${whose}`
+  return `${adminUrl}/page/${encodeURIComponent(account ?? DEFAULT)}/requests/${id}${whose}`
 }

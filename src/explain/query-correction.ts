@@ -5,7 +5,7 @@ import type { AccountState, DomainGroup } from '../domain/account.ts'
 import { comparedName } from '../domain/groups.ts'
 import type { Settings } from '../domain/settings.ts'
 import { nearestName } from '../ground/edit-distance.ts'
-import { firstValues, type Parameters, writeQuery } from '../ground/target.ts'
+import { firstValues, type Parameters } from '../ground/target.ts'
 import { quoted, spelt } from './wording.ts'
 
 export interface CorrectedQuery {
@@ -13,10 +13,6 @@ export interface CorrectedQuery {
   changes: readonly string[]
 }
 
-/**
- * Every server accepts a target of this many octets (RFC 9110 §4.1). Parameters without effect must not make it longer.
- */
-const LENGTH = 8000
 const CREDENTIAL = /key|token|secret|auth|passw/i
 
 /**
@@ -56,7 +52,7 @@ function placeParameters(parameters: Parameters, operation: Operation, settings:
   const changes: string[] = []
   const names = new Set(parameters.map(([name]) => name))
   for (const [name, value] of parameters) {
-    const free = [...operation.parameters].filter((each) => !names.has(each))
+    const free = [...operation.parameters.keys()].filter((each) => !names.has(each))
     const isKnown = operation.parameters.has(name)
     const meant = isKnown ? undefined : nearestName(name, free)
     if (meant !== undefined) {
@@ -68,12 +64,7 @@ function placeParameters(parameters: Parameters, operation: Operation, settings:
     }
     placed.push([meant ?? name, value])
   }
-  if (writeQuery(placed).length <= LENGTH) return { parameters: placed, changes }
-  const known = Object.entries(firstValues(placed)).filter(([name]) => operation.parameters.has(name))
-  return {
-    parameters: known,
-    changes: [...changes, 'Unknown parameters were left out, because the query was too long.'],
-  }
+  return { parameters: placed, changes }
 }
 
 /** The group that a text probably means: its id in another case or with white space around it, or its name. */

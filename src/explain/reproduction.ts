@@ -7,7 +7,6 @@ import type { AccountState } from '../domain/account.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import { readJson, valueAt } from '../ground/json.ts'
-import { isDeeperThan } from '../ground/nesting.ts'
 import { plural } from '../ground/plural.ts'
 import { splitTarget } from '../ground/target.ts'
 import { type Entry, fieldOf, textOf } from '../journal/entry.ts'
@@ -32,8 +31,6 @@ export interface ReproductionSource {
 
 /** The most domains, and the most groups, of an account that the code sets up as it was. */
 const SMALL = 30
-/** The deepest nesting of a body that is written as a literal. */
-const DEEPEST = 20
 /** The header fields that can change the outcome, besides the key. Clients add the other fields by themselves. */
 const DECISIVE = ['content-type', 'content-encoding', 'prefer']
 
@@ -42,18 +39,21 @@ export function reproduce(entry: Entry, source: ReproductionSource): Reproductio
   const why = whyNot(entry, sent)
   if (why !== undefined) return { reproduction: null, reproduction_note: why }
   const { account, missing } = setUpFor(entry, source)
+  const isChanged = source.contract.document.isChanged
   const remarks = [
     missing,
-    source.contract.document.validated ? '' : 'The server that answered has overlays. The same ones are needed here.',
+    isChanged ? 'The server that answered has overlays. The same ones are needed here.' : '',
     JSON.stringify([entry.target, sent]).includes(HIDDEN) ? 'A secret in the request is hidden.' : '',
   ].filter((remark) => remark !== '')
-  return {
-    reproduction: {
-      curl: writeReceived(sent, source),
-      vitest: writeVitest(entry, sent, account, remarks, source.contract),
-    },
-    reproduction_note: remarks.length === 0 ? null : remarks.join(' '),
-  }
+  const curl = composeCurl({
+    method: sent.method,
+    url: new URL(source.urls.baseUrl).origin + sent.path,
+    key: { secret: source.publicKey },
+    fields: sent.fields.map(([name, value]) => `${name}: ${value}`),
+    body: sent.body,
+  })
+  const vitest = writeVitest(entry, sent, account, remarks, source.contract)
+  return { reproduction: { curl, vitest }, reproduction_note: remarks.length === 0 ? null : remarks.join(' ') }
 }
 
 interface SentRequest {
@@ -66,13 +66,13 @@ interface SentRequest {
 
 function requestOf({ method, target, headers, body }: Entry): SentRequest {
   const { path, query } = splitTarget(target)
-  const fields = DECISIVE.map((name) => [name, fieldOf(headers, name)] as const).filter(
-    (field): field is [string, string] => field[1] !== undefined,
-  )
   return {
     method,
     path: withoutBrackets(query === undefined ? path : `${path}?${query}`),
-    fields,
+    fields: DECISIVE.flatMap((name) => {
+      const value = fieldOf(headers, name)
+      return value === undefined ? [] : [[name, value] as const]
+    }),
     body: method === 'GET' || method === 'HEAD' || body?.size === 0 ? undefined : body?.text,
   }
 }
@@ -80,18 +80,18 @@ function requestOf({ method, target, headers, body }: Entry): SentRequest {
 /** The reason in one sentence why no code can send a request again; `undefined` if some can. */
 function whyNot(entry: Entry, { method, path }: SentRequest): string | undefined {
   const { account, body, failure, status, code, injected, injection, problems, keyEvidence } = entry
-  const [{ code: problem, reason = '' } = { code: '' }] = problems
-  // Every account and every key meets these.
-  const isForAll = problem === 'not_found' && ['path', 'method'].includes(reason)
-  if (account === undefined && !isForAll) return 'The request belongs to no account, so there is none to set up.'
+  const reason = problems[0]?.reason ?? ''
+  // Every account and every key meets an unknown path or method.
+  if (account === undefined && !['path', 'method'].includes(reason))
+    return 'The request belongs to no account, so there is none to set up.'
   const isOfKey = code === 'unauthorized' && (keyEvidence.ordinal === 0 || keyEvidence.disabled)
   if (isOfKey || ['host', 'malformed'].includes(reason))
     return 'The request was refused because of a header field, which the code would not repeat.'
   if (body?.isCut || reason === 'bytes')
     return 'The journal keeps only the beginning of the body, so the request cannot be sent again.'
   if (body?.base64 !== undefined) return 'The body is no UTF-8, so code cannot show it.'
-  if (failure !== undefined) return 'The stand-in itself failed, which the same request does not bring about again.'
-  if (status === undefined) return 'No response was sent, so none can be expected.'
+  if (failure !== undefined || status === undefined)
+    return 'The service gave no answer of its own that the same request would bring about again.'
   if (injected && injection?.source === 'rule')
     return 'A fault rule made the response. The code would need the same rule.'
   const url = `http://localhost${path}`
@@ -125,17 +125,6 @@ function setUpFor(entry: Entry, { state, present, redact, writeState }: Reproduc
   return { account: { fixture, plan, seed, ...clock }, missing }
 }
 
-/** The command that sends the request, for a POSIX shell. */
-function writeReceived({ method, path, fields, body }: SentRequest, { urls, publicKey }: ReproductionSource): string {
-  return composeCurl({
-    method,
-    url: new URL(urls.baseUrl).origin + path,
-    key: { secret: publicKey },
-    fields: fields.map(([name, value]) => `${name}: ${value}`),
-    body,
-  })
-}
-
 /** A file for vitest that sets the account up, sends the request, and expects the same status and code. */
 function writeVitest(
   entry: Entry,
@@ -162,7 +151,7 @@ function writeVitest(
     `  const response = await fetch(new URL(${literal(path)}, account.baseUrl), {`,
     `    method: ${literal(method)},`,
     `    headers: { ${headers.join(', ')} },`,
-    ...(body === undefined ? [] : [`    body: ${bodyLiteral(body).replaceAll('\n', '\n    ')},`]),
+    ...(body === undefined ? [] : [`    body: ${literal(body)},`]),
     '  })',
     `  expect(response.status).toBe(${status})`,
     ...(expected === undefined ? [] : [`  expect(await response.json()).toMatchObject(${literal(expected)})`]),
@@ -176,13 +165,6 @@ function expectedBody({ method, responseBody }: Entry): object | undefined {
   const code = valueAt(body, '/error/code')
   if (typeof code === 'string') return { success: false, error: { code } }
   return valueAt(body, '/success') === true ? { success: true } : undefined
-}
-
-function bodyLiteral(text: string): string {
-  const value = readJson(text)
-  // JavaScript may write numbers, spaces and repeated names in another way.
-  const isSame = value !== undefined && !isDeeperThan(DEEPEST, value) && JSON.stringify(value) === text
-  return isSame ? `JSON.stringify(${literal(value)})` : literal(text)
 }
 
 /** Invisible characters, and characters that change the direction of the text beside them. */

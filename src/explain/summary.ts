@@ -1,8 +1,8 @@
 import { operationOf } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
+import { splitAuthorization } from '../ground/authorization.ts'
 import { type Entry, fieldOf } from '../journal/entry.ts'
 import { isUnbidden } from '../journal/unbidden.ts'
-import { describeCredentials } from './credentials.ts'
 import { describeForeignHost, foreignHostOf } from './foreign-host.ts'
 
 /** What a summary tells besides the entry. */
@@ -18,6 +18,7 @@ interface SummarySource {
 /** The exchange, in one or two sentences. */
 export function summarise(entry: Entry, { contract, baseUrl, problems, broken }: SummarySource): string {
   const { injected, status, code, operation, failure, decided } = entry
+  const [first, ...others] = problems
   if (injected) return summariseInjected(entry, contract)
   if (failure !== undefined) {
     const [, reason] = /^StoreError: (.*)/.exec(failure) ?? []
@@ -25,24 +26,44 @@ export function summarise(entry: Entry, { contract, baseUrl, problems, broken }:
     return `The stand-in itself failed, so the response says nothing about the request.${why}`
   }
   if (status === undefined) {
-    const [problem] = problems
-    if (decided === undefined && problem !== undefined)
-      return `The connection was closed without a response: ${problem.message}`
-    if (decided === undefined) return 'The client left before its request was complete, so no response was sent.'
-    return `${describeDecision(entry, contract)} The client left before the response was sent.`
+    if (decided !== undefined)
+      return `${describeDecision(entry, contract)} The client left before the response was sent.`
+    if (first !== undefined) return `The connection was closed without a response: ${first.message}`
+    return 'The client left before its request was complete, so no response was sent.'
   }
-  if (code === undefined && operation === undefined)
-    return 'A browser asked what pages of another origin may send. That needs no key and costs no quota.'
-  if (code === undefined) return `${operation} succeeded.`
+  if (code === undefined)
+    return operation === undefined
+      ? 'A browser asked what pages of another origin may send. That needs no key and costs no quota.'
+      : `${operation} succeeded.`
   if (isOfBrowser(entry))
     return 'A browser asks for this file by itself. The service has none, and the verdict does not count the request.'
-  const [first, ...others] = problems
-  const more = others.length === 1 ? 'One more problem' : `${others.length} more problems`
-  const then = others.length === 0 ? '' : ` ${more} would remain after this one.`
   const host = foreignHostOf(entry)
   if (host !== undefined) return `Refused with ${code}: ${describeForeignHost(host, baseUrl)}`
-  const detail = code === 'unauthorized' ? describeCredentials(entry, contract.settings) : broken
+  const more = others.length === 1 ? 'One more problem' : `${others.length} more problems`
+  const then = others.length === 0 ? '' : ` ${more} would remain after this one.`
+  const detail = code === 'unauthorized' ? describeCredentials(entry, contract) : broken
   return `Refused with ${code}: ${first?.message ?? ''}${detail === undefined ? '' : ` ${detail}`}${then}`
+}
+
+/**
+ * The error in a request's key that the response does not reveal: the key is missing, malformed, disabled, or unknown.
+ * The sentence contains no part of the key. `undefined` if the key is valid.
+ */
+function describeCredentials(
+  { headers, keyEvidence, key }: Pick<Entry, 'headers' | 'keyEvidence' | 'key'>,
+  { settings }: Pick<Contract, 'settings'>,
+): string | undefined {
+  if (keyEvidence.disabled) return `The key ${key} is disabled.`
+  if (keyEvidence.ordinal > 0) return undefined
+  const value = fieldOf(headers, 'authorization')
+  if (value === undefined) return 'The request has no header `Authorization`.'
+  const { scheme, space, secret } = splitAuthorization(value)
+  const isReadable = scheme === 'Bearer' || settings.authorizationScheme === 'any-case'
+  if (scheme.toLowerCase() !== 'bearer' || secret === '' || !isReadable || space !== ' ' || /\s/.test(secret))
+    return 'The header `Authorization` must be `Bearer <API key>`, with a capital B, one space and nothing else.'
+  if (/[${}<>]/.test(secret) || /^your/i.test(secret))
+    return 'The key looks like a placeholder that was not replaced. It belongs to no account.'
+  return 'The key belongs to no account of this server.'
 }
 
 /** Whether it is the 404 for something that a browser has asked for by itself. */

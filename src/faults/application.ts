@@ -1,16 +1,27 @@
+import type { Contract } from '../contract/contract.ts'
 import type { Replier, Reply } from '../contract/reply.ts'
+import type { AccountState } from '../domain/account.ts'
+import { changeClock } from '../domain/clock.ts'
+import { setWindow } from '../domain/counting.ts'
+import { type Ending, nextEnding } from '../domain/endings.ts'
+import { accept } from '../domain/errors.ts'
 import type { InjectedResponse } from '../domain/faults.ts'
-import type { Allowance } from '../domain/quotas.ts'
-import { type Awaitable, whenReady } from '../ground/awaitable.ts'
+import { writeInstant } from '../domain/iso-8601.ts'
+import { type Allowance, bucketOf, whatIsLeft } from '../domain/quotas.ts'
+import type { Awaitable } from '../ground/awaitable.ts'
+import type { Clock } from '../ground/clock.ts'
 import { bytesOf, contentOf } from '../ground/content.ts'
 import type { Loss, Transmission } from '../ground/delivery.ts'
-import { type AccountEventDeps, passEnding, useUpQuota } from './account-event.ts'
-import type { Corruption } from './corruption/corruption.ts'
+import type { Account, Store } from '../store/store.ts'
+import { type Corruption, corruptBody } from './corruption.ts'
 import { type Draw, drawsOf, type Injection, type InjectionTarget } from './injection.ts'
 import { type FaultKind, kindOf } from './kinds.ts'
 import { sampleProblem } from './sample-problem.ts'
 
-export interface ApplicationDeps extends AccountEventDeps {
+export interface ApplicationDeps {
+  contract: Contract
+  store: Pick<Store, 'update' | 'transact'>
+  clock: Clock
   replier: Replier
   /** See `Arrival.wait`. */
   stopping: AbortSignal
@@ -33,15 +44,14 @@ export interface Applied {
 
 /**
  * Applies an injection: before the body of the request is read, or to the service's own response `genuine` once that
- * exists. An event of the account also changes its counters or its clock in the store. If nothing has to wait, this is
- * synchronous.
+ * exists. It may also change the counters of the account in the store.
  */
-export function applyInjection(
+export async function applyInjection(
   injection: Injection,
   target: InjectionTarget,
   genuine: Reply | undefined,
   deps: ApplicationDeps,
-): Awaitable<Applied> {
+): Promise<Applied> {
   const { rule } = injection
   const { action } = kindOf(rule)
   const draw = drawsOf(injection)
@@ -51,15 +61,12 @@ export function applyInjection(
   if (milliseconds === 0 || takes !== undefined) return act()
   const { request, reset } = target
   const delayed = `The answer was held back for ${milliseconds} ms.`
-  return request.wait(milliseconds, deps.stopping, reset).then(() => {
-    if (request.isAbandoned) return { ...unchanged(target), effect: delayed, clientLeft: true }
-    // It would change the new beginning, and an answer from before means nothing any more.
-    if (reset?.aborted) return { ...unchanged(target), effect: RESET, lost: 'close' }
-    return whenReady(act(), (applied) => ({
-      ...applied,
-      effect: applied.effect === undefined ? delayed : `${delayed} ${applied.effect}`,
-    }))
-  })
+  await request.wait(milliseconds, deps.stopping, reset)
+  if (request.isAbandoned) return { ...unchanged(target), effect: delayed, clientLeft: true }
+  // It would change the new beginning, and an answer from before means nothing any more.
+  if (reset?.aborted) return { ...unchanged(target), effect: RESET, lost: 'close' }
+  const applied = await act()
+  return { ...applied, effect: applied.effect === undefined ? delayed : `${delayed} ${applied.effect}` }
 }
 
 const RESET = 'The account was reset while the answer was held back, so none was sent.'
@@ -129,16 +136,49 @@ function injectResponse(
   }
 }
 
-/** Uses up the quota of the path, and refuses the request for that reason. */
+/**
+ * Uses up the quota of the path, and refuses the request for that reason. A whole window follows, so that the time until the
+ * reset does not depend on the time of the request.
+ */
 async function refuseUntilReset(
   injection: Injection,
   target: InjectionTarget,
   deps: ApplicationDeps,
 ): Promise<Applied> {
-  const allowance = await useUpQuota(target, deps)
-  if (allowance === undefined) return { ...unchanged(target), effect: 'The path has no quota that could be used up.' }
+  const { operation, principal, incarnation, allowance: charged } = target
+  const { account, key, now } = principal
+  if (charged === undefined || operation.quota === undefined) {
+    return { ...unchanged(target), effect: 'The path has no quota that could be used up.' }
+  }
+  const hits = { startedAt: now, used: charged.limit }
+  const bucket = bucketOf(key.hash, operation.path, deps.contract.settings.quotaScope)
+  const useUp = ({ counters }: Account) => ({ counters: setWindow(counters, bucket, hits), value: undefined })
+  await deps.store.transact(account.id, useUp, incarnation)
+  const allowance = whatIsLeft(hits, charged.limit, operation.quota.window, false)
   const applied = injectResponse({ error: 'rate_limited' }, injection, { ...target, allowance }, deps)
   return { ...applied, effect: 'The quota of the path was used up, and a whole window is left until the reset.' }
+}
+
+/**
+ * Moves the account's clock forward to the next ending: of its own quota window, of the day (daily refresh), or of the
+ * grace period of its key. Resolves to a description. A clock that is past the ending stays.
+ */
+async function passEnding(
+  ending: Ending,
+  { principal, incarnation, allowance }: InjectionTarget,
+  { contract, store, clock }: ApplicationDeps,
+): Promise<string> {
+  const windowEnds = allowance === undefined ? [] : [allowance.resetAt * 1000]
+  const instant = nextEnding(ending, { now: principal.now, windowEnds, keys: [principal.key] }, contract.settings)
+  if (instant === undefined) return 'There was no such instant to come, so the clock of the account stayed as it was.'
+  const move = (state: AccountState) => {
+    const next = changeClock(state.clock, { now: instant }, clock())
+    return next === undefined ? accept(state, false) : accept({ ...state, clock: next }, true)
+  }
+  const moved = await store.update(principal.account.id, move, incarnation)
+  return moved.ok && moved.value
+    ? `After the answer, the clock of the account moved on to ${writeInstant(instant)}.`
+    : `The clock of the account was past ${writeInstant(instant)} already, so it stayed as it was.`
 }
 
 /** A response that is not one of the service. */
@@ -167,16 +207,10 @@ function withSandbox(headers: Readonly<Record<string, string>>, text: string): R
   return { ...Object.fromEntries(others), 'Content-Security-Policy': [...valuesOf(policy), 'sandbox'].join(', ') }
 }
 
-async function corruptReply(
-  kind: Corruption,
-  draw: Draw,
-  { operation }: InjectionTarget,
-  before: Applied,
-): Promise<Applied> {
+function corruptReply(kind: Corruption, draw: Draw, { operation }: InjectionTarget, before: Applied): Applied {
   const { reply } = before
   const response = reply && operation.responses.get(reply.status)
   if (reply === undefined || response === undefined) return before
-  const { corruptBody } = await import('./corruption/corruption.ts')
   const corrupted = corruptBody(kind, bytesOf(reply.body), response, draw)
   if (corrupted === undefined) return { ...before, effect: `The answer has nothing that ${kind} could change.` }
   const body = { held: corrupted.body, size: corrupted.body.length }

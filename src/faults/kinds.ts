@@ -3,7 +3,7 @@ import type { Ending } from '../domain/endings.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 import type { FaultMatch, FaultPhase, FaultRule, InjectedResponse } from '../domain/faults.ts'
 import type { Loss, Transmission } from '../ground/delivery.ts'
-import type { Corruption } from './corruption/corruption.ts'
+import type { Corruption } from './corruption.ts'
 import type { ForeignChange } from './foreign-change.ts'
 
 /** One kind of fault. */
@@ -40,7 +40,7 @@ type FaultAction =
   | { type: 'corrupt'; kind: Corruption }
   /** Uses up the quota of the path, so that this request and the next ones are refused until the window ends. */
   | { type: 'use-up' }
-  /** Moves the account's clock, so that the next request comes just after the ending. The response stays the same. */
+  /** Moves the clock of the account on after the response, to the next ending of this kind. */
   | { type: 'pass'; ending: Ending }
   /** Another client changes the account after the body of the request is read, and just before it is decided. */
   | { type: 'foreign'; change: ForeignChange }
@@ -75,9 +75,9 @@ export const FAULT_KINDS = {
   'bad-envelope': corruption('bad-envelope'),
   compatible: corruption('compatible'),
   'quota-used-up': { field: 'event', phase: 'before', needsBody: false, action: { type: 'use-up' } },
-  'window-end': passing('window-end'),
-  refresh: passing('refresh'),
-  'grace-end': passing('grace-end'),
+  'window-end': pass('window-end'),
+  refresh: pass('refresh'),
+  'grace-end': pass('grace-end'),
   'group-deleted': foreign('group-deleted'),
   'domains-deleted': foreign('domains-deleted'),
   'member-added': foreign('member-added'),
@@ -96,7 +96,7 @@ function corruption(kind: Corruption) {
   return { field: 'corrupt', phase: 'after', needsBody: true, action, withoutBody } as const
 }
 
-function passing(ending: Ending) {
+function pass(ending: Ending) {
   return { field: 'event', phase: 'after', needsBody: false, action: { type: 'pass', ending } } as const
 }
 

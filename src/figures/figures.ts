@@ -38,7 +38,7 @@ export function recordsFrom(
   to: number,
   rules: FigureRules,
 ): (DmarcRecord | undefined)[] {
-  const count = countOften(characterIn(account.seed, domain), to)
+  const count = countOften(characterIn(account.seed, domain), from - COUNT_PERIOD, to)
   return Array.from({ length: to - from + 1 }, (_, index) => recordOn(account, domain, from + index, rules, count))
 }
 

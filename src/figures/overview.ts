@@ -1,4 +1,4 @@
-import type { DomainGroup, MonitoredDomain } from '../domain/account.ts'
+import type { MonitoredDomain } from '../domain/account.ts'
 import { type DmarcRecord, firstRefresh, type Policy } from '../domain/dmarc.ts'
 import { judgeRecord, SEVERITIES } from './attention.ts'
 import { episodesOf } from './character.ts'
@@ -18,7 +18,7 @@ interface DayFigures {
 /** A domain that needs attention, see `judgeRecord`. */
 type Attention = { domain: string } & NonNullable<ReturnType<typeof judgeRecord>>
 
-/** The overview of some domains of an account. */
+/** The overview of the domains of an account. */
 interface Overview {
   /** The number of domains by their policy at the newest refresh. */
   policies: Record<Policy | 'missing', number>
@@ -42,21 +42,17 @@ interface Period {
   today: number
 }
 
-/** By the domains of an account, or by a group. Both are replaced when they change. */
+/** By the domains of an account, which are replaced when they change. */
 const overviews = new WeakMap<object, { basis: readonly unknown[]; overview: Overview }>()
 
-/**
- * The overview of an account or of a group in it, at the refreshes from `first` up to `today`. The last one is kept,
- * because a page asks for the same one every few seconds.
- */
-export function overviewOf(account: Monitoring, period: Period, rules: FigureRules, group?: DomainGroup): Overview {
+/** `summarise`, of which the last one is kept, because a page asks for the same one every few seconds. */
+export function overviewOf(account: Monitoring, period: Period, rules: FigureRules): Overview {
   const { domains, seed } = account
-  const basis = [domains, rules, seed, period.first, period.today]
-  const last = overviews.get(group ?? domains)
+  const basis = [rules, seed, period.first, period.today]
+  const last = overviews.get(domains)
   if (last?.basis.every((each, index) => each === basis[index])) return last.overview
-  const counted = group === undefined ? domains.values() : group.domains.flatMap((name) => domains.get(name) ?? [])
-  const overview = summarise(account, counted, period, rules)
-  overviews.set(group ?? domains, { basis, overview })
+  const overview = summarise(account, period, rules)
+  overviews.set(domains, { basis, overview })
   return overview
 }
 
@@ -64,21 +60,14 @@ export function overviewOf(account: Monitoring, period: Period, rules: FigureRul
  * The figures of the domains at the refreshes from `first` up to `today`, and the findings at `today`. A share is that
  * of the messages in the records of GET /dmarc, each with its share there, so both agree.
  */
-function summarise(
-  account: Monitoring,
-  domains: Iterable<MonitoredDomain>,
-  { first, today }: Period,
-  rules: FigureRules,
-): Overview {
-  const sums = Array.from(
-    { length: today - first + 1 },
-    (): DaySums => ({ messages: 0, passing: 0, isReported: false }),
-  )
+function summarise(account: Monitoring, { first, today }: Period, rules: FigureRules): Overview {
+  const length = today - first + 1
+  const sums = Array.from({ length }, (): DaySums => ({ messages: 0, passing: 0, isReported: false }))
   const policies = { reject: 0, quarantine: 0, none: 0, missing: 0 }
   let testing = 0
   const attention: Attention[] = []
   const steps = Math.round(1 / rules.percentageStep)
-  for (const domain of domains) {
+  for (const domain of account.domains.values()) {
     const earliest = Math.max(first, Math.min(today, firstRefresh(domain, rules.settings)))
     const records = recordsFrom(account, domain, earliest, today, rules)
     for (const [index, record] of records.entries()) {
@@ -89,13 +78,16 @@ function summarise(
       const count = Math.min(record.count, Number.MAX_SAFE_INTEGER)
       sum.messages += count
       sum.passing += count * Math.round(record.dmarc * steps)
-      sum.isReported ||= count > 0 || hasReports(account, domain, day, rules)
+      sum.isReported ||= count > 0 || ['received', 'fixed'].includes(reportsOn(account, domain, day, rules))
     }
     const record = records.at(-1)
     const policy = policyAt(account, domain, record, today, rules)
     policies[policy] += 1
     if (record?.testing === 'y') testing += 1
-    const finding = record && judgeRecord(record, policy, causesOf(account, domain, today, rules))
+    // Where figures are fixed, no cause explains them.
+    const isReal = reportsOn(account, domain, today, rules) === 'received'
+    const causes = isReal ? episodesOf(characterIn(account.seed, domain), today - 1, today) : []
+    const finding = record && judgeRecord(record, policy, causes)
     if (finding !== undefined) attention.push({ domain: domain.name, ...finding })
   }
   const days = sums.map((sum, index) => describeDay(first + index, sum, steps))
@@ -109,11 +101,6 @@ function describeDay(day: number, { messages, passing, isReported }: DaySums, st
   return { day, messages, passing: Math.min(messages, Math.round(passed)), share }
 }
 
-function hasReports(account: Monitoring, domain: MonitoredDomain, day: number, rules: FigureRules): boolean {
-  const state = reportsOn(account, domain, day, rules)
-  return state === 'received' || state === 'fixed'
-}
-
 /** The policy in the record, if a DNS record is behind it. */
 function policyAt(
   account: Monitoring,
@@ -124,12 +111,6 @@ function policyAt(
 ): Policy | 'missing' {
   if (record === undefined || record.p === '') return 'missing'
   return policyOn(account, domain, day, rules) === undefined ? 'missing' : record.p
-}
-
-/** What happens to its mail on the last counted day. Where figures are fixed, no cause explains them. */
-function causesOf(account: Monitoring, domain: MonitoredDomain, today: number, rules: FigureRules) {
-  if (reportsOn(account, domain, today, rules) !== 'received') return []
-  return episodesOf(characterIn(account.seed, domain), today - 1, today)
 }
 
 function compareAttention(one: Attention, other: Attention): number {

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
+import type { Problem } from '../domain/errors.ts'
 
 /** A request on its way to the service, through any door. */
 export interface Arrival {
@@ -10,6 +11,8 @@ export interface Arrival {
   readonly httpVersion: string
   /** By lower-case name. The Node.js documentation of `message.headers` describes repeated fields. */
   readonly headers: IncomingHttpHeaders
+  /** Why this is no HTTP. Then it has no header. */
+  readonly problem?: Problem | undefined
   /** Names and values alternate, as they were received. */
   readonly rawHeaders: string[]
   /** The whole body if the door has it, or else the stream on which it comes. */

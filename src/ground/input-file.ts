@@ -47,7 +47,7 @@ export async function readInput(
  * The text of the bytes of a file, without a byte order mark. If they are not UTF-8, throws what `fail` makes of a phrase
  * whose subject is the file.
  */
-export function decodeText(bytes: Buffer, fail: (reason: string) => Error): string {
+function decodeText(bytes: Buffer, fail: (reason: string) => Error): string {
   if (isUtf16(bytes)) throw fail(WRITTEN_IN_UTF16)
   if (!isUtf8(bytes)) throw fail(`is not UTF-8 in line ${foreignLineOf(bytes)}; save it in UTF-8`)
   return bytes.toString('utf8', lengthOfMark(bytes))

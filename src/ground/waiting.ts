@@ -1,4 +1,5 @@
 import { clearTimeout, setTimeout } from './timers.ts'
+
 /** Waits the given milliseconds, or without limit, but only until one of the signals is aborted. */
 export function waitUntil(
   milliseconds: number | undefined,

@@ -23,6 +23,7 @@ export type RequestReport = Schemas['JournalEntry']
 export function describeEntry(entry: Entry, catalogue: Catalogue): RequestReport {
   return {
     ordinal: entry.ordinal,
+    id: entry.id,
     request_id: entry.requestId,
     account: entry.account ?? null,
     key: entry.key ?? null,

@@ -46,6 +46,8 @@ export const PAST = Symbol('past')
 export interface Entry {
   /** The number of this exchange among all exchanges of all servers that share the store. */
   ordinal: number
+  /** Names this exchange alone: an account that was reset, and another start with the same seed, use request ids again. */
+  id: string
   requestId: string
   /** The account whose key the request presents, also if it was refused before the key counted. */
   account?: string | undefined
@@ -108,7 +110,7 @@ export interface Past {
 }
 
 /** An exchange before it is recorded. Its ordinal is 0 or absent, unless a shared store has given it one. */
-export type NewEntry = Omit<Entry, 'ordinal'> & { ordinal?: number }
+export type NewEntry = Omit<Entry, 'ordinal' | 'id'> & Partial<Pick<Entry, 'ordinal' | 'id'>>
 
 /** The known facts about the key of a request, if the gate looked at it. */
 export interface KeyEvidence {

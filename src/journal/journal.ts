@@ -1,4 +1,5 @@
 import { findFirst } from '../ground/search.ts'
+import { nameInstance } from '../ground/secrets.ts'
 import { type Entry, type NewEntry, PAST } from './entry.ts'
 import { RequestRedactions } from './redaction/request-redaction.ts'
 import { Secrets } from './redaction/secrets.ts'
@@ -26,9 +27,45 @@ const PROBLEM = 300
 export type Scope = string | null | undefined
 
 /** The entries of one account, or of none, in the order of their ordinals. */
-interface Queue {
-  entries: Entry[]
-  bytes: number
+class Queue {
+  /** Those that were dropped are empty until the others are moved to their place. */
+  #entries: (Entry | undefined)[] = []
+  #dropped = 0
+  bytes = 0
+
+  get length(): number {
+    return this.#entries.length - this.#dropped
+  }
+
+  /** The entries from a place on, which is counted from the oldest one. */
+  from(place = 0, end = this.length): Entry[] {
+    return this.#entries.slice(this.#dropped + place, this.#dropped + end) as Entry[]
+  }
+
+  add(entry: Entry, bytes: number): void {
+    this.#entries.push(entry)
+    this.bytes += bytes
+  }
+
+  /** Drops the oldest entries, and returns their bytes. */
+  drop(count: number): number {
+    const bytes = this.from(0, count).reduce((sum, entry) => sum + bytesOf(entry), 0)
+    this.bytes -= bytes
+    this.#entries.fill(undefined, this.#dropped, this.#dropped + count)
+    this.#dropped += count
+    if (this.#dropped > this.length) {
+      this.#entries = this.from()
+      this.#dropped = 0
+    }
+    return bytes
+  }
+
+  /** The place of the first entry whose ordinal is not smaller. */
+  placeOf(ordinal: number): number {
+    // The newest entry is asked for most often.
+    if (ordinal > (this.#entries.at(-1)?.ordinal ?? 0)) return this.length
+    return findFirst(0, this.length, (place) => (this.#entries[this.#dropped + place]?.ordinal ?? 0) < ordinal)
+  }
 }
 
 /** The newest exchanges of each account, within limits. */
@@ -40,6 +77,9 @@ export class Journal {
   readonly redactions: RequestRedactions
   readonly #queues = new Map<string | undefined, Queue>()
   readonly #listeners = new Set<(entry: Entry) => void>()
+  /** Begins the ids that this journal gives. */
+  readonly #run = nameInstance().slice(0, 8)
+  #given = 0
   #ordinal = 0
   #bytes = 0
   #onForget: (() => void) | undefined
@@ -62,6 +102,11 @@ export class Journal {
     return this.#ordinal
   }
 
+  /** An id that no journal has given to another exchange. */
+  nextId(): string {
+    return `${this.#run}-${++this.#given}`
+  }
+
   /**
    * Records an exchange under the next ordinal. An exchange that several processes share already has an ordinal, which is
    * higher than all before. The object itself becomes the entry, without a copy. Of an exchange that is not new, those who
@@ -69,6 +114,7 @@ export class Journal {
    */
   record(exchange: NewEntry, isNew = true): Entry {
     exchange.ordinal ||= this.#ordinal + 1
+    exchange.id ??= this.nextId()
     this.#ordinal = exchange.ordinal
     const entry = exchange as Entry
     if (this.limits.entries > 0) this.#keep(entry)
@@ -78,39 +124,33 @@ export class Journal {
 
   /** The number of entries of one account, of no account, or of all. */
   size(scope?: Scope): number {
-    return this.#queuesOf(scope).reduce((sum, { entries }) => sum + entries.length, 0)
+    return this.#queuesOf(scope).reduce((sum, { length }) => sum + length, 0)
   }
 
-  /** The entries of one account, of no account, or of all, the newest first. Only those before the ordinal `before`. */
-  newestFirst(scope?: Scope, before = Number.POSITIVE_INFINITY): Entry[] {
-    return this.#inOrder(scope, (entries) => entries.slice(0, placeOf(entries, before))).reverse()
+  /** The entries of one account, of no account, or of all, the newest first. */
+  newestFirst(scope?: Scope): Entry[] {
+    return this.oldestFirst(scope).reverse()
   }
 
   /** The entries after an ordinal, the oldest first. */
   oldestFirst(scope?: Scope, after = 0): Entry[] {
-    return this.#inOrder(scope, (entries) => entries.slice(placeOf(entries, after + 1)))
+    const [first = [], ...others] = this.#queuesOf(scope).map((queue) => queue.from(queue.placeOf(after + 1)))
+    return others.length === 0 ? first : first.concat(...others).sort((one, other) => one.ordinal - other.ordinal)
   }
 
   /**
-   * The newest entry with this request id, of one account or of any: an account that was reset uses its ids again. The
-   * service's ids have no capital letters, but those that a client chooses may have some.
+   * The entry with this id, or the newest one with this request id, of one account or of any. The service's request ids
+   * have no capital letters, but those that a client chooses may have some.
    */
-  find(requestId: string, account?: string): Entry | undefined {
-    return this.#findExactly(requestId, account) ?? this.#findExactly(requestId.toLowerCase(), account)
-  }
-
-  /** The entry with an ordinal, of any account. */
-  at(ordinal: number): Entry | undefined {
-    for (const { entries } of this.#queues.values()) {
-      const entry = entries[placeOf(entries, ordinal)]
-      if (entry?.ordinal === ordinal) return entry
-    }
-    return undefined
+  find(id: string, account?: string): Entry | undefined {
+    const isMeant = (each: Entry) => each.id === id || each.requestId === id || each.requestId === id.toLowerCase()
+    const found = this.#queuesOf(account).flatMap((queue) => queue.from().findLast(isMeant) ?? [])
+    return found.toSorted((one, other) => other.ordinal - one.ordinal)[0]
   }
 
   /** Whether an entry is still in the journal. */
   has(entry: Entry): boolean {
-    return this.at(entry.ordinal) === entry
+    return this.oldestFirst(entry.account ?? null, entry.ordinal - 1)[0] === entry
   }
 
   clear(account: string | undefined): void {
@@ -120,8 +160,8 @@ export class Journal {
 
   /** Drops the states of all but the newest `keep` entries of each account, which may be the last to refer to them. */
   dropPasts(keep: number): void {
-    for (const { entries } of this.#queues.values()) {
-      for (const entry of entries.slice(0, Math.max(0, entries.length - keep))) entry[PAST] = undefined
+    for (const queue of this.#queues.values()) {
+      for (const entry of queue.from(0, Math.max(0, queue.length - keep))) entry[PAST] = undefined
     }
   }
 
@@ -137,41 +177,17 @@ export class Journal {
     return queue === undefined ? [] : [queue]
   }
 
-  #inOrder(scope: Scope, choose: (entries: Entry[]) => Entry[]): Entry[] {
-    const [first = [], ...others] = this.#queuesOf(scope).map(({ entries }) => choose(entries))
-    return others.length === 0 ? first : first.concat(...others).sort((one, other) => one.ordinal - other.ordinal)
-  }
-
-  #findExactly(requestId: string, account: string | undefined): Entry | undefined {
-    let found: Entry | undefined
-    for (const { entries } of this.#queuesOf(account)) {
-      const entry = entries.findLast((each) => each.requestId === requestId)
-      if (entry !== undefined && entry.ordinal > (found?.ordinal ?? 0)) found = entry
-    }
-    return found
-  }
-
   #keep(entry: Entry): void {
     let queue = this.#queues.get(entry.account)
     if (queue === undefined) {
-      queue = { entries: [], bytes: 0 }
+      queue = new Queue()
       this.#queues.set(entry.account, queue)
     }
-    if (queue.entries.length >= this.limits.entries) this.#drop(queue, 1)
-    queue.entries.push(entry)
+    if (queue.length >= this.limits.entries) this.#bytes -= queue.drop(1)
     const bytes = bytesOf(entry)
-    queue.bytes += bytes
+    queue.add(entry, bytes)
     this.#bytes += bytes
     if (this.#bytes > this.limits.total) this.#thin(entry)
-  }
-
-  #drop(queue: Queue, count: number): void {
-    let bytes = 0
-    for (const entry of queue.entries.slice(0, count)) bytes += bytesOf(entry)
-    if (count === 1) queue.entries.shift()
-    else queue.entries.splice(0, count)
-    queue.bytes -= bytes
-    this.#bytes -= bytes
   }
 
   /**
@@ -182,20 +198,13 @@ export class Journal {
     const queues = [...this.#queues].sort(([, one], [, other]) => other.bytes - one.bytes)
     for (const [account, queue] of queues) {
       if (this.#bytes <= this.limits.total * KEPT) break
-      const isSpared = queue.entries.length === 1 && queue.entries[0] === newest
-      if (!isSpared) this.#drop(queue, Math.ceil(queue.entries.length / 2))
-      if (queue.entries.length === 0) this.#queues.delete(account)
+      const isSpared = queue.length === 1 && queue.from()[0] === newest
+      if (!isSpared) this.#bytes -= queue.drop(Math.ceil(queue.length / 2))
+      if (queue.length === 0) this.#queues.delete(account)
     }
     this.#onForget?.()
     this.#onForget = undefined
   }
-}
-
-/** The place of the first entry whose ordinal is not smaller. */
-function placeOf(entries: readonly Entry[], ordinal: number): number {
-  // The newest entry is asked for most often.
-  if (ordinal > (entries.at(-1)?.ordinal ?? 0)) return entries.length
-  return findFirst(0, entries.length, (place) => (entries[place]?.ordinal ?? 0) < ordinal)
 }
 
 /** The size of the last header. Most entries share the header of the entry before. */

@@ -35,23 +35,16 @@ export interface WireEvidence {
   responseBody: Content | undefined
 }
 
-/** The data about the last requests with a key. */
+/** The data about the last requests with a key. A request is named by all that makes it the same as another. */
 interface Habits {
   /** By path: the end of the window with the exhausted quota, in milliseconds, and the end of the first such answer. */
   limited: Map<string, { resetAt: number; ended: number }>
   /** The last request that was answered with 429 or 5xx. */
-  failed: (SentRequest & { resetAt: number }) | undefined
+  failed?: { name: string | undefined; ended: number; resetAt: number }
   /** The last write that succeeded. */
-  written: SentRequest | undefined
+  written?: { name: string | undefined; ended: number }
   /** The last answer to GET /dmarc, while another object keeps it, and the refresh day of that answer. */
-  read: { day: number; body: WeakRef<Content> } | undefined
-}
-
-interface SentRequest {
-  method: string
-  target: string
-  body: Content
-  ended: number
+  read?: { day: number; body: WeakRef<Content> }
 }
 
 /** The number of impolite requests, and the first of them. */
@@ -62,7 +55,7 @@ export interface Noted {
 
 /** The maximum number of kept request ids of each kind. */
 export const SHOWN = 10
-/** Larger bodies, in bytes, are not compared, because they would have to be kept. An unread one has no limit. */
+/** Requests with larger bodies, in bytes, are not compared, because those would have to be kept. */
 export const COMPARED = 4_096
 /** In milliseconds of real time: a retry sooner after a failure is too early, unless the reset has passed. */
 const PATIENCE = 1_000
@@ -101,18 +94,23 @@ export class Manners {
     const resetAt = allowance === undefined ? Number.POSITIVE_INFINITY : allowance.resetAt * 1000
     // What the operation does not read makes no other request.
     const body = operation.readsBody ? (requestBody ?? NO_BODY) : NO_BODY
-    const sent = { method, target, body, ended }
-    if (failed !== undefined && isAfter(failed) && isImpatient(failed, { started, at }) && isSame(failed, sent)) {
-      note('immediate-retry')
+    // A body that was not read is equal to none.
+    const { held, size } = body
+    const text = typeof held === 'string' ? held : held.toString('latin1')
+    const name = size <= COMPARED ? `${method} ${target} ${text}` : undefined
+    const isSame = (earlier: { name: string | undefined }) => name !== undefined && earlier.name === name
+    if (failed !== undefined && isAfter(failed) && isSame(failed)) {
+      if (started < failed.ended + PATIENCE && at < failed.resetAt) note('immediate-retry')
     }
-    habits.failed = status === 429 || (status !== undefined && status >= 500) ? keep({ ...sent, resetAt }) : undefined
+    if (status === 429 || (status !== undefined && status >= 500)) habits.failed = { name, ended, resetAt }
+    else delete habits.failed
     if (status === 429 && allowance !== undefined && limited.get(operation.path)?.resetAt !== resetAt) {
       limited.set(operation.path, { resetAt, ended })
     }
     if (operation.id === 'listDmarc') this.#lookAtRead(habits, entry, evidence, note)
     if (method === 'GET' || method === 'HEAD') return
-    if (written !== undefined && isAfter(written) && isSame(written, sent)) note('repeated-write')
-    if (status === operation.success.status && !entry.injected) habits.written = keep(sent)
+    if (written !== undefined && isAfter(written) && isSame(written)) note('repeated-write')
+    if (status === operation.success.status && !entry.injected) habits.written = { name, ended }
   }
 
   #lookAtRead(
@@ -132,7 +130,7 @@ export class Manners {
   #habitsOf(key: object): Habits {
     let habits = this.#habits.get(key)
     if (habits === undefined) {
-      habits = { limited: new Map(), failed: undefined, written: undefined, read: undefined }
+      habits = { limited: new Map() }
       this.#habits.set(key, habits)
     }
     return habits
@@ -170,25 +168,6 @@ export function reportImpoliteness(all: ReadonlyMap<ImpoliteKind, Noted>): Impol
   }
 }
 
-/** Whether a retry comes within a second of real time, and before the reset on the clock of the account. */
-function isImpatient(failed: { ended: number; resetAt: number }, retry: { started: number; at: number }): boolean {
-  return retry.started < failed.ended + PATIENCE && retry.at < failed.resetAt
-}
-
-/** The request, if it can be compared with later ones: its body is known, and short enough to be kept in memory. */
-function keep<Sent extends SentRequest>(sent: Sent): Sent | undefined {
-  return sent.body.size <= COMPARED ? sent : undefined
-}
-
-/** Whether two requests are the same. `kept` has a known body, and an unread one is equal to none. */
-function isSame(kept: SentRequest, other: SentRequest): boolean {
-  return kept.method === other.method && kept.target === other.target && hasSameBytes(kept.body, other.body)
-}
-
 function hasSameBytes(one: Content, other: Content): boolean {
-  if (one.size !== other.size) return false
-  if (one.held === other.held) return true
-  // Nothing is made of two texts to compare them.
-  if (typeof one.held === 'string' && typeof other.held === 'string') return false
-  return bytesOf(one).equals(bytesOf(other))
+  return one.size === other.size && (one.held === other.held || bytesOf(one).equals(bytesOf(other)))
 }

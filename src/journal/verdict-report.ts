@@ -29,11 +29,11 @@ export function describeExample({
   correction,
   ...explained
 }: Schemas['Explanation']): Example {
-  const { request_id, account, operation, status, code, position, page } = explained
+  const { id, request_id, account, operation, status, code, position, page } = explained
   const { method, path } = exchange
   const what = problems[0]?.message ?? summary
   const message = position == null ? what : `${what} ${position.says}`
-  const described = { request_id, account, operation, method, path, status, code, message }
+  const described = { id, request_id, account, operation, method, path, status, code, message }
   // The request may need what the commands before it create.
   const commands = correction && [...correction.before, correction.curl].join(' && ')
   return { ...described, correction: commands, page }

@@ -1,29 +1,15 @@
-import type { ReadExchange } from '../exchanges/reading.ts'
-import type { Belief, Source } from './belief.ts'
-import { takeChange } from './change-answers.ts'
-import type { Corridor, SureRefusal } from './corridor.ts'
-import { takeAddition, takeDomains, takeRecords, takeRemoval } from './domain-answers.ts'
-import type { Report } from './findings.ts'
-import { takeCreation, takeDeletion, takeGroups } from './group-answers.ts'
-import { doubtAnswer, doubtPart, doubtWhatIsNamed } from './losses.ts'
-import { codesOfState, corridorOf, MOST_ADDED } from './refusals.ts'
+import type { Belief } from './belief.ts'
+import { type Admitted, takeAddition, takeDomains, takeRecords, takeRemoval } from './domain-answers.ts'
+import { takeChange, takeCreation, takeDeletion, takeGroups } from './group-answers.ts'
+import { comparable } from './names.ts'
+import { type Corridor, corridorOf, MOST_ADDED, permitsAnywhere, type SureRefusal } from './refusals.ts'
 import type { AskedRequest } from './request.ts'
-import type { Success } from './success.ts'
-
-/** The answer to a request that the gate let through. */
-export interface Admitted {
-  reading: ReadExchange
-  asked: AskedRequest
-  belief: Belief
-  source: Source
-  report: Report
-}
 
 /**
  * By operation: compares the data of a success with what is known, and learns from it. The result is whether the data
  * could be read; if not, it breaks the contract.
  */
-const TAKES: Readonly<Record<string, (success: Success) => boolean>> = {
+const TAKES: Readonly<Record<string, (success: Admitted) => boolean>> = {
   listDmarc: takeRecords,
   listDomains: takeDomains,
   addDomains: takeAddition,
@@ -35,33 +21,38 @@ const TAKES: Readonly<Record<string, (success: Success) => boolean>> = {
 }
 
 /** Judges a success: whether the request had to be refused, and what is certain of the data. */
-export function judgeSuccess({ reading, asked, belief, source, report }: Admitted): void {
-  if (reading.outcome.kind !== 'success') return
+export function judgeSuccess(success: Admitted): void {
+  const { asked, belief, report } = success
   const { sure } = corridorOf(asked, belief)
   const isCertain = ({ reliesOn = [] }: SureRefusal) => reliesOn.every((name) => belief.isCertain(name))
-  const [missing = sure[0]] = sure.filter(isCertain)
-  const isForbidden = missing !== undefined && isCertain(missing)
+  const missing = sure.find(isCertain) ?? sure[0]
   if (missing !== undefined) {
     const message = `${missing.because} ${listed(missing.codes)} is missing: the service accepted the request.`
-    report({ rule: missing.rule, what: 'data', message, isDoubtful: !isForbidden })
+    const isDoubtful = !isCertain(missing)
+    report({ rule: missing.rule, what: 'data', message, isDoubtful })
+    if (!isDoubtful) {
+      doubtAnswer(asked, belief)
+      return
+    }
   }
-  if (isForbidden) {
-    doubtAnswer(asked, belief)
-    return
-  }
-  const isRead = TAKES[asked.call]?.({ asked, data: reading.outcome.data, belief, source, report })
-  if (isRead === false) doubtWhatIsNamed(asked, belief)
+  if (TAKES[asked.call]?.(success) === false) doubtWhatIsNamed(asked, belief)
 }
 
 /** Judges a refusal: whether a reason is possible for it. */
-export function judgeRefusal({ asked, belief, report }: Omit<Admitted, 'source'>, code: string): void {
+export function judgeRefusal({ asked, belief, report }: Admitted, code: string): void {
   const corridor = corridorOf(asked, belief)
   if (!corridor.permits(code)) {
-    const names = codesOfState(asked, belief).get(code)
-    const isDoubtful = names?.every((name) => belief.isCertain(name)) === false
+    // Another client may have brought about a state of the account that explains it.
+    const isDoubtful = permitsAnywhere(asked, code) && !namesIn(asked, belief).every((name) => belief.isCertain(name))
     report({ rule: ruleAgainst(code, corridor, asked), what: code, message: whyNot(code, corridor), isDoubtful })
   }
   doubtPart(asked, code, belief)
+}
+
+/** The domains and groups that a request is about. */
+function namesIn(asked: AskedRequest, belief: Belief): readonly string[] {
+  const groups = asked.ids.map((id) => (belief.groups.get(id) ?? belief.gone.get(id))?.name ?? '')
+  return [...asked.allNames, ...groups, ...(asked.has('name') ? [asked.text('name') ?? ''] : [])]
 }
 
 function whyNot(code: string, { sure: [sure] }: Corridor): string {
@@ -89,3 +80,57 @@ function ruleAgainst(code: string, { sure }: Corridor, asked: AskedRequest): str
 const NAMING_A_CODE: ReadonlySet<string> = new Set([
   ...['update-needs-id', 'delete-needs-id', 'unknown-id-read', 'unknown-id-update', 'unknown-id-delete'],
 ])
+
+/**
+ * What becomes uncertain after a request that may have changed the account, and of which it is not known whether or when
+ * it did: no answer came, the answer cannot be right, or other requests were on their way.
+ */
+export function doubtWhatIsNamed(asked: AskedRequest, belief: Belief): void {
+  const { call, ids, allNames: names } = asked
+  if (call === '' || asked.body === 'unknown' || asked.isOdd) {
+    belief.forget()
+    return
+  }
+  if (call === 'addDomains' || call === 'deleteDomains') doubtDomains(names, asked, belief)
+  else if (call === 'createDomainGroup') belief.areGroupsComplete = false
+  else if (call === 'updateDomainGroup' || call === 'deleteDomainGroup')
+    belief.doubtGroups(ids.length === 1 ? ids : undefined)
+  belief.doubtMembers(names)
+}
+
+/** After an addition, what was monitored before is so still. */
+function doubtDomains(names: Iterable<string>, { call }: AskedRequest, belief: Belief): void {
+  for (const name of names) {
+    if (call === 'deleteDomains' || belief.isMonitored(name) !== true) belief.doubtDomain(name)
+  }
+}
+
+/** After an answer that cannot be right, what it shows is in doubt, too. */
+function doubtAnswer(asked: AskedRequest, belief: Belief): void {
+  doubtWhatIsNamed(asked, belief)
+  if (asked.call === 'addDomains' || asked.call === 'deleteDomains') belief.areDomainsComplete = false
+  belief.doubtGroups()
+}
+
+/** The refusals of which a service may have carried out a part: nothing says that a request is done wholly or not at all. */
+const IN_PART: ReadonlySet<string> = new Set([
+  ...['invalid_domain', 'invalid_request_body', 'invalid_field_type', 'missing_field', 'request_too_large'],
+  ...['not_monitored', 'domain_delete_failed'],
+])
+
+/** A service may add or remove a part of what it names in a request of which it refuses the rest. */
+function doubtPart(asked: AskedRequest, code: string, belief: Belief): void {
+  if (!IN_PART.has(code)) return
+  const domains = asked.list('domains').map(comparable)
+  if (asked.call === 'addDomains' && domains.some((name) => belief.isMonitored(name) !== false)) {
+    doubtDomains(domains, asked, belief)
+  }
+  if (asked.call === 'deleteDomains' && domains.length > 1) {
+    doubtDomains(domains, asked, belief)
+    belief.doubtMembers(domains)
+  }
+  if (asked.call === 'updateDomainGroup' && asked.list('add_domains').length > 1) {
+    belief.doubtGroups(asked.ids)
+    belief.doubtMembers(asked.names('add_domains'))
+  }
+}

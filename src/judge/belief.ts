@@ -7,37 +7,34 @@ interface DomainBelief {
   /** As the last request or response spelt it. */
   spelling: string
   /** The number of its addition among all that were seen, if it is one of them. */
-  order?: number | undefined
+  order?: number
   /** When the request that added it was answered, if that was seen. */
-  addedAt?: number | undefined
+  addedAt?: number
   /** When it was first seen since it was last not monitored. */
   knownSince: number
   /** Whether it had a record in a list of all records. */
-  hadRecord: boolean
+  hadRecord?: boolean
+  /** Whether a group with it was deleted since the last list of all domains. */
+  isReleased?: boolean
   /** The id of the exchange that showed it last. */
   by: string
 }
 
-/** What is believed of a group. */
+/** What is believed of a group that exists. Members are in comparable form. */
 export interface GroupBelief {
-  /** Of a group in doubt, the rest is what it was before. */
-  state: 'there' | 'gone' | 'in doubt'
   name: string
-  /** In comparable form; `undefined` if they are not known. */
-  members: ReadonlySet<string> | undefined
-  /** Members that may have left the group: to another one, as in services where a domain has one group, or for an unclear reason. */
-  mayHaveLeft: ReadonlyMap<string, 'to another' | 'unclear'>
+  members: ReadonlySet<string>
+  /** Members that may have left it for another group: a service may allow a domain in one group only. */
+  mayHaveLeft: ReadonlySet<string>
   /** The number of its creation among all additions that were seen, if it is one of them. */
   order?: number | undefined
   /** Whether nothing but its creation was seen. */
   isNew: boolean
-  /** When the exchange that showed this was over. */
-  at: number
   by: string
 }
 
-/** A group as a response shows it, with members in comparable form. */
-export type SeenGroup = Pick<GroupBelief, 'name' | 'at' | 'by'> & { id: string; members: ReadonlySet<string> }
+/** A group as a response shows it. */
+export type SeenGroup = Pick<GroupBelief, 'name' | 'members' | 'by'> & { id: string }
 
 /** The exchange that shows something. */
 export interface Source {
@@ -45,20 +42,15 @@ export interface Source {
   at: number
 }
 
-/** How many domains, and how many groups, are remembered. What is forgotten is unknown. */
+/** How many domains, groups, and deleted groups are remembered. What is forgotten is unknown. */
 const REMEMBERED = 100_000
 const NONE: ReadonlySet<string> = new Set()
-const NOBODY: GroupBelief['mayHaveLeft'] = new Map()
-const UNKNOWN_GROUP: GroupBelief = {
-  ...{ state: 'in doubt', name: '', members: undefined, mayHaveLeft: NOBODY },
-  ...{ isNew: false, at: 0, by: '' },
-}
-const NOT_SEEN = { knownSince: 0, hadRecord: false, by: '' }
 
 /**
- * What the traffic of one key has shown of its account, in the order of the traffic. A domain or group that nothing
- * showed is unknown, unless a list of all has left it out. Another client can change the account unseen, so a belief can
- * be wrong: who draws a conclusion from it asks `isCertain`, too. Domains are named in the form of `comparable`.
+ * What the traffic of one key has shown of its account, in the order of the traffic. What nothing showed is unknown,
+ * unless a list of all has left it out; so is a group in doubt, while a domain in doubt is remembered as such. Another
+ * client can change the account unseen, so a belief can be wrong: who draws a conclusion from it asks `isCertain`, too.
+ * Domains are named in the form of `comparable`.
  */
 export class Belief {
   /** Whether no other client changes the domain or the group with this name. */
@@ -69,12 +61,10 @@ export class Belief {
   areGroupsComplete = false
   readonly #domains = new Map<string, DomainBelief>()
   readonly #groups = new Map<string, GroupBelief>()
-  readonly #there = new Set<string>()
-  readonly #inDoubt = new Set<string>()
-  /** The ids of groups that are there or in doubt, by member and by name in the form of `loosely`. */
+  readonly #gone = new Map<string, Pick<GroupBelief, 'name' | 'by'>>()
+  /** The ids of groups by member, and by name in the form of `loosely`. */
   readonly #idsByMember = new Map<string, Set<string>>()
   readonly #idsByName = new Map<string, Set<string>>()
-  readonly #released = new Set<string>()
   #additions = 0
 
   constructor(isCertain: (name: string) => boolean = () => false) {
@@ -85,9 +75,19 @@ export class Belief {
     return this.#domains
   }
 
+  /** The groups that exist, by id. */
+  get groups(): ReadonlyMap<string, GroupBelief> {
+    return this.#groups
+  }
+
+  /** The groups that were deleted. */
+  get gone(): ReadonlyMap<string, Pick<GroupBelief, 'name' | 'by'>> {
+    return this.#gone
+  }
+
   /** How much is remembered. */
   get size(): number {
-    return this.#domains.size + this.#groups.size + this.#idsByMember.size
+    return this.#domains.size + this.#groups.size + this.#gone.size + this.#idsByMember.size
   }
 
   /** `undefined` if it is not known. */
@@ -96,185 +96,135 @@ export class Belief {
     return known === undefined ? (this.areDomainsComplete ? false : undefined) : known.isMonitored
   }
 
-  domain(name: string): DomainBelief | undefined {
-    return this.#domains.get(name)
-  }
-
-  /** `undefined` if nothing showed a group with this id. */
-  group(id: string): GroupBelief | undefined {
-    return this.#groups.get(id)
-  }
-
   /** Whether a group with this id exists; `undefined` if it is not known. */
   isGroup(id: string): boolean | undefined {
-    const known = this.#groups.get(id)
-    if (known === undefined) return this.areGroupsComplete ? false : undefined
-    return known.state === 'in doubt' ? undefined : known.state === 'there'
+    if (this.#groups.has(id)) return true
+    return this.areGroupsComplete || this.#gone.has(id) ? false : undefined
   }
 
-  /** The ids of groups, there or in doubt, that differ from this one only in case, unless a group has exactly this one. */
-  *groupsLike(id: string): Iterable<string> {
-    if (this.#there.has(id)) return
+  /** The ids of groups that differ from this one only in case, unless a group has exactly this one. */
+  groupsLike(id: string): readonly string[] {
+    if (this.#groups.has(id)) return []
     const lowered = asciiLowered(id)
-    for (const each of [...this.#there, ...this.#inDoubt]) {
-      if (each.length === id.length && each !== id && asciiLowered(each) === lowered) yield each
-    }
+    return [...this.#groups.keys()].filter((each) => each.length === id.length && asciiLowered(each) === lowered)
   }
 
-  /** The ids of groups, there or in doubt, that had this member when it was last seen. */
+  /** The ids of groups that had this member when they were last seen. */
   groupsWith(member: string): ReadonlySet<string> {
     return this.#idsByMember.get(member) ?? NONE
   }
 
-  /** The ids of groups, there or in doubt, whose name some service may find equal to this one. */
+  /** The ids of groups whose name some service may find equal to this one. */
   groupsNamed(name: string): ReadonlySet<string> {
     return this.#idsByName.get(loosely(name)) ?? NONE
   }
 
-  /** The groups that exist. */
-  *groupsThere(): Iterable<[id: string, group: GroupBelief]> {
-    for (const id of this.#there) yield [id, this.#groups.get(id) as GroupBelief]
-  }
-
-  /** The ids of groups of which it is not known whether they exist, or how they are. */
-  get groupsInDoubt(): ReadonlySet<string> {
-    return this.#inDoubt
-  }
-
-  /** Whether the domain was a member of a group that was deleted since the last list of all domains. */
-  isReleased(name: string): boolean {
-    return this.#released.has(name)
-  }
-
   /** A request has added the domain. */
   addDomain(name: string, spelling: string, { by, at }: Source): void {
-    this.#additions++
-    const [order, hadRecord] = [this.#additions, false]
-    this.#setDomain(name, { isMonitored: true, spelling, order, addedAt: at, knownSince: at, hadRecord, by })
+    this.#setDomain(name, { isMonitored: true, spelling, order: ++this.#additions, addedAt: at, knownSince: at, by })
   }
 
   /** A response shows that the domain is monitored. */
-  seeDomain(name: string, spelling: string, { by, at }: Source): void {
+  seeDomain(name: string, spelling: string, { by, at }: Source, hasRecord = false): void {
     const known = this.#domains.get(name)
-    if (known?.isMonitored === true) {
-      known.spelling = spelling
-      known.by = by
+    if (known?.isMonitored !== true) {
+      this.#setDomain(name, { isMonitored: true, spelling, knownSince: at, hadRecord: hasRecord, by })
       return
     }
-    const [order, addedAt, hadRecord] = [undefined, undefined, false]
-    this.#setDomain(name, { isMonitored: true, spelling, order, addedAt, knownSince: at, hadRecord, by })
-  }
-
-  /** A list of all records has one of the domain. */
-  seeRecord(name: string, spelling: string, source: Source): void {
-    this.seeDomain(name, spelling, source)
-    const known = this.#domains.get(name)
-    if (known !== undefined) known.hadRecord = true
+    known.spelling = spelling
+    known.by = by
+    if (hasRecord) known.hadRecord = true
   }
 
   /** The domain is not monitored any more, and so no member of a group. */
   removeDomain(name: string, by: string): void {
-    this.#setDomain(name, { ...NOT_SEEN, isMonitored: false, spelling: name, by })
+    this.#setDomain(name, { isMonitored: false, spelling: name, knownSince: 0, by })
     for (const id of this.groupsWith(name)) {
-      const group = this.#groups.get(id)
-      if (group === undefined) continue
-      const members = group.members && new Set([...group.members].filter((each) => each !== name))
-      const mayHaveLeft = new Map([...group.mayHaveLeft].filter(([each]) => each !== name))
-      this.#setGroup(id, { ...group, members, mayHaveLeft, isNew: false })
+      const { members = NONE, mayHaveLeft = NONE } = this.#groups.get(id) ?? {}
+      this.changeGroup(id, { members: without(members, name), mayHaveLeft: without(mayHaveLeft, name) })
     }
   }
 
   doubtDomain(name: string): void {
     const spelling = this.#domains.get(name)?.spelling ?? name
-    this.#setDomain(name, { ...NOT_SEEN, isMonitored: undefined, spelling })
+    this.#setDomain(name, { isMonitored: undefined, spelling, knownSince: 0, by: '' })
   }
 
   /** A list shows all domains: their spellings, by name. */
   takeAllDomains(spellings: ReadonlyMap<string, string>, source: Source): void {
     this.areDomainsComplete = true
-    for (const name of this.#domains.keys()) if (!spellings.has(name)) this.#domains.delete(name)
+    for (const [name, known] of this.#domains) {
+      if (spellings.has(name)) known.isReleased = false
+      else this.#domains.delete(name)
+    }
     for (const [name, spelling] of spellings) this.seeDomain(name, spelling, source)
-    this.#released.clear()
   }
 
   addGroup({ id, ...seen }: SeenGroup): void {
-    const order = ++this.#additions
-    const { name, members, at, by } = seen
-    this.#setGroup(id, { state: 'there', name, members, mayHaveLeft: NOBODY, order, isNew: true, at, by })
+    this.#setGroup(id, { ...seen, mayHaveLeft: NONE, order: ++this.#additions, isNew: true })
   }
 
   /** A response shows the group. */
   seeGroup({ id, ...seen }: SeenGroup): void {
     const known = this.#groups.get(id)
-    const isSame = known?.members !== undefined && areSame(known.members, seen.members)
-    if (isSame && known.state === 'there' && known.name === seen.name) {
-      known.at = seen.at
-      known.by = seen.by
-      known.mayHaveLeft = NOBODY
-      known.isNew = false
+    if (known === undefined || known.name !== seen.name || !areSame(known.members, seen.members)) {
+      this.#setGroup(id, { ...seen, mayHaveLeft: NONE, order: known?.order, isNew: false })
       return
     }
-    const order = known === undefined || known.state === 'gone' ? undefined : known.order
-    const { name, members, at, by } = seen
-    this.#setGroup(id, { state: 'there', name, members, mayHaveLeft: NOBODY, order, isNew: false, at, by })
+    known.by = seen.by
+    known.isNew = false
+    known.mayHaveLeft = NONE
   }
 
-  /** A request has changed the group, and the response does not show it. */
+  /** What a request has changed of a group, which no response shows. */
   changeGroup(id: string, change: Partial<GroupBelief>): void {
     const known = this.#groups.get(id)
     if (known !== undefined) this.#setGroup(id, { ...known, isNew: false, ...change })
   }
 
-  removeGroup(id: string, { at, by }: Source): void {
-    const { name = '', members = [] } = this.#groups.get(id) ?? {}
-    for (const member of members) if (this.#released.size < REMEMBERED) this.#released.add(member)
-    this.#setGroup(id, { ...UNKNOWN_GROUP, state: 'gone', name, members: NONE, at, by })
+  removeGroup(id: string, { by }: Source): void {
+    const { name = '', members = NONE } = this.#groups.get(id) ?? {}
+    for (const member of members) {
+      const known = this.#domains.get(member)
+      if (known !== undefined) known.isReleased = true
+    }
+    this.#dropGroup(id)
+    if (this.#gone.size < REMEMBERED) this.#gone.set(id, { name, by })
   }
 
-  /** Nobody knows any more whether the group exists, or how it is. */
-  doubtGroup(id: string): void {
-    const known = this.#groups.get(id)
-    if (known?.state === 'gone') return
-    if (known !== undefined) this.#setGroup(id, { ...known, state: 'in doubt', isNew: false })
-    else if (this.areGroupsComplete) this.#setGroup(id, { ...UNKNOWN_GROUP })
-  }
-
-  /** The same for all groups; there may be further ones. A group that was deleted stays so: no id is used twice. */
-  doubtGroups(): void {
+  /** Nobody knows any more whether the groups exist, or how they are. A deleted group stays so: no id is used twice. */
+  doubtGroups(ids: Iterable<string> = [...this.#groups.keys()]): void {
     this.areGroupsComplete = false
-    for (const id of [...this.#there]) this.doubtGroup(id)
+    for (const id of [...ids]) this.#dropGroup(id)
   }
 
-  /**
-   * Other groups may have lost these members to a group: a service may allow a domain in one group only. Without a group,
-   * it is not known what became of the members.
-   */
-  mayLeave(names: Iterable<string>, to?: string): void {
-    const left = new Map<GroupBelief, Map<string, 'to another' | 'unclear'>>()
+  /** Nobody knows what became of these members of groups. */
+  doubtMembers(names: Iterable<string>): void {
+    for (const name of names) if (this.groupsWith(name).size > 0) this.doubtGroups(this.groupsWith(name))
+  }
+
+  /** Other groups may have lost these members to a group. */
+  mayLeave(names: Iterable<string>, to: string): void {
     for (const name of names) {
       for (const id of this.groupsWith(name)) {
         const group = this.#groups.get(id)
-        if (id === to || group === undefined || (to !== undefined && group.mayHaveLeft.has(name))) continue
-        const mayHaveLeft = left.get(group) ?? new Map(group.mayHaveLeft)
-        left.set(group, mayHaveLeft.set(name, to === undefined ? 'unclear' : 'to another'))
+        if (id === to || group === undefined || group.mayHaveLeft.has(name)) continue
+        group.mayHaveLeft = new Set([...group.mayHaveLeft, name])
       }
     }
-    for (const [group, mayHaveLeft] of left) group.mayHaveLeft = mayHaveLeft
   }
 
-  /** A list shows all groups. */
+  /** A list shows all groups. It may be older than a group, so only a deletion shows that a group is gone for good. */
   takeAllGroups(groups: readonly SeenGroup[]): void {
     const listed = new Set(groups.map(({ id }) => id))
+    for (const id of [...this.#groups.keys()]) if (!listed.has(id)) this.#dropGroup(id)
     this.areGroupsComplete = true
-    // The list may be older than a group, so only a deletion shows that a group is gone for good.
-    for (const id of [...this.#there, ...this.#inDoubt]) if (!listed.has(id)) this.#dropGroup(id)
     for (const group of groups) this.seeGroup(group)
   }
 
   /** Nothing is known of the account any more. */
   forget(): void {
-    const parts = [this.#domains, this.#groups, this.#there, this.#inDoubt, this.#idsByMember, this.#idsByName]
-    for (const part of [...parts, this.#released]) part.clear()
+    for (const part of [this.#domains, this.#groups, this.#gone, this.#idsByMember, this.#idsByName]) part.clear()
     this.areDomainsComplete = false
     this.areGroupsComplete = false
   }
@@ -286,32 +236,34 @@ export class Belief {
 
   #setGroup(id: string, belief: GroupBelief): void {
     this.#dropGroup(id)
+    this.#gone.delete(id)
     if (this.#groups.size >= REMEMBERED) {
       this.areGroupsComplete = false
       return
     }
     this.#groups.set(id, belief)
-    if (belief.state === 'gone') return
-    const ids = belief.state === 'there' ? this.#there : this.#inDoubt
-    ids.add(id)
     add(this.#idsByName, loosely(belief.name), id)
-    for (const member of belief.members ?? []) add(this.#idsByMember, member, id)
+    for (const member of belief.members) add(this.#idsByMember, member, id)
   }
 
   #dropGroup(id: string): void {
     const known = this.#groups.get(id)
     if (known === undefined) return
     this.#groups.delete(id)
-    this.#there.delete(id)
-    this.#inDoubt.delete(id)
     remove(this.#idsByName, loosely(known.name), id)
-    for (const member of known.members ?? []) remove(this.#idsByMember, member, id)
+    for (const member of known.members) remove(this.#idsByMember, member, id)
   }
 }
 
 /** Whether two sets have the same members. */
 function areSame(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
-  return one.size === other.size && [...one].every((each) => other.has(each))
+  if (one.size !== other.size) return false
+  for (const each of one) if (!other.has(each)) return false
+  return true
+}
+
+function without(set: ReadonlySet<string>, item: string): ReadonlySet<string> {
+  return new Set([...set].filter((each) => each !== item))
 }
 
 /** Whether there is an id that is none of `own`. */
@@ -321,7 +273,9 @@ export function hasOther(ids: ReadonlySet<string>, own: readonly string[]): bool
 }
 
 function add(index: Map<string, Set<string>>, key: string, id: string): void {
-  index.set(key, (index.get(key) ?? new Set()).add(id))
+  const ids = index.get(key)
+  if (ids === undefined) index.set(key, new Set([id]))
+  else ids.add(id)
 }
 
 function remove(index: Map<string, Set<string>>, key: string, id: string): void {

@@ -1,6 +1,5 @@
 import { pointerOf } from '../contract/api.ts'
 import type { Choices } from '../contract/choices.ts'
-import type { ReadExchange } from '../exchanges/reading.ts'
 import { isObject, type Json, mergePatch, valueAt } from '../ground/json.ts'
 import { IN_LISTS } from './choices-in-lists.ts'
 import { IN_REQUESTS, openPartsOf } from './choices-in-requests.ts'
@@ -8,36 +7,28 @@ import { IN_RESPONSES, isFoundLeniently } from './choices-in-responses.ts'
 import { isKeyless, isOfGate, isRefusedUnread } from './gate.ts'
 import {
   type ChoiceObservation,
+  type ChoiceRow,
   type ChoiceRows,
-  EVIDENCE_KEPT,
   OpenChoice,
-  type ReadChoice,
   type SeenExchange,
 } from './open-choice.ts'
-import type { QuotaFields } from './quota-fields.ts'
-import type { AskedRequest } from './request.ts'
-import type { Track } from './tracks.ts'
 
-const NOW_AND_THEN = 8
+/** Services show most of their choices in each answer: after so many of one kind, only one of so many is read. */
+const READ = { first: 100, oneOf: 8 }
 /** Where openapi.yaml has the statuses of codes. */
 const ERRORS = '/x-errors'
 
 /** A choice, and the way to read it. */
-interface Reader {
-  choice: OpenChoice
-  read: ReadChoice
-  isLong: boolean
-  /** What was shown last, how often in a row, and how often it was left out since then. */
-  shown: ChoiceObservation | undefined
-  times: number
-  left: number
-}
+type Reader = ChoiceRow & { choice: OpenChoice }
 
-/** What an exchange can show: in the answer, and by whether the request was accepted. */
+/** What exchanges of one kind can show, and how many there were. */
 interface Selection {
   inAnswer: readonly Reader[]
   inRequest: readonly Reader[]
+  exchanges: number
 }
+
+type Note = (shown: ChoiceObservation) => void
 
 /**
  * Reads from exchanges which choices a service has made, one choice at a time. What depends on two choices says nothing
@@ -48,7 +39,8 @@ export class ChoiceReader {
   readonly #byPlace = new Map<string, OpenChoice>()
   readonly #knows: (code: string) => boolean
   readonly #refreshes: readonly string[]
-  readonly #select: (reading: ReadExchange, isSuccess: boolean) => Selection
+  /** By operation, of successes and of refusals. */
+  readonly #selections = [new Map<string, Selection>(), new Map<string, Selection>()] as const
 
   constructor({ contract, assumptions }: Choices) {
     for (const { id, place, alternatives } of assumptions) {
@@ -60,7 +52,6 @@ export class ChoiceReader {
     }
     this.#knows = (code) => contract.catalogue.has(code)
     this.#refreshes = (this.#choices.get('refresh-time')?.holders ?? []).map(({ value }) => String(value))
-    this.#select = createSelection(this.#choices)
   }
 
   /** What was noted of all choices. */
@@ -68,37 +59,40 @@ export class ChoiceReader {
     return [...this.#choices.values()].flatMap(({ observations }) => observations)
   }
 
-  /** What an exchange shows. `track` is what is known of the account of its key. */
-  read(
-    reading: ReadExchange,
-    asked: AskedRequest,
-    quota: QuotaFields | undefined,
-    track: Track,
-  ): readonly ChoiceObservation[] {
-    const { outcome, failed, exchange, response, sentAt } = reading
-    if (failed !== undefined || outcome.kind === 'unreadable') return []
+  /** Tells what an exchange shows. */
+  read(given: Pick<SeenExchange, 'reading' | 'asked' | 'quota' | 'track'>, note: Note): void {
+    const { reading, asked } = given
+    const { outcome, failed, exchange, response, sentAt, lenient, operation } = reading
+    if (failed !== undefined || outcome.kind === 'unreadable') return
     const code = outcome.kind === 'refusal' ? outcome.code : undefined
-    if (code === undefined ? response.status >= 300 : !this.#knows(code)) return []
+    if (code === undefined ? response.status >= 300 : !this.#knows(code)) return
+    const selection = this.#select(lenient.ok ? lenient.operation.id : '', code === undefined)
     const now = sentAt ?? exchange.until
-    const seen: SeenExchange = {
-      reading,
-      asked,
-      track,
-      code,
-      parts: NOTHING_OPEN,
-      now,
-      quota,
-      refreshes: this.#refreshes,
-    }
-    const found: ChoiceObservation[] = []
+    const seen: SeenExchange = { ...given, code, now, parts: NOTHING_OPEN, refreshes: this.#refreshes }
     const status = this.#readStatus(seen)
-    if (status !== undefined) found.push(status)
-    const { inAnswer, inRequest } = this.#select(reading, code === undefined)
-    for (const reader of inAnswer) take(reader, seen, found)
-    if (!isRead(seen)) return found
+    if (status !== undefined) note(status)
+    const number = selection.exchanges++
+    if (number < READ.first || number % READ.oneOf === 0) readAll(selection.inAnswer, seen, note)
+    // The service must have looked at a body or a query, and what was there before must be known.
+    const isRead = operation !== undefined && !isOfGate(code) && !exchange.overlaps && asked.body !== 'unknown'
+    if (!isRead || (asked.form === undefined && !asked.hasUnknownParameter)) return
     seen.parts = openPartsOf(asked)
-    for (const reader of inRequest) take(reader, seen, found)
-    return found
+    readAll(selection.inRequest, seen, note)
+  }
+
+  #select(operation: string, isSuccess: boolean): Selection {
+    const selections = this.#selections[isSuccess ? 0 : 1]
+    const known = selections.get(operation)
+    if (known !== undefined) return known
+    const of = (...tables: readonly ChoiceRows[]) =>
+      tables.flatMap(Object.entries).flatMap(([id, row]: [string, ChoiceRow]): Reader[] => {
+        const choice = this.#choices.get(id)
+        const isOther = row.on !== undefined && (row.on === 'success') !== isSuccess
+        return choice === undefined || isOther || row.of?.includes(operation) === false ? [] : [{ ...row, choice }]
+      })
+    const selection = { inAnswer: of(IN_RESPONSES, IN_LISTS), inRequest: of(IN_REQUESTS), exchanges: 0 }
+    selections.set(operation, selection)
+    return selection
   }
 
   /** What the status of a response shows. */
@@ -125,45 +119,9 @@ export class ChoiceReader {
 
 const NOTHING_OPEN: ReadonlySet<string> = new Set()
 
-/** Creates the function that finds what such an exchange can show, by the place where it shows. */
-function createSelection(choices: ReadonlyMap<string, OpenChoice>) {
-  const readers = new Map<ReadChoice, Reader>()
-  const selections = [new Map<string, Selection>(), new Map<string, Selection>()] as const
-
-  function select(rows: ChoiceRows, operation: string, isSuccess: boolean): readonly Reader[] {
-    return Object.entries(rows).flatMap(([id, { read, of, on, isLong = false }]) => {
-      const choice = choices.get(id)
-      const isOther = on !== undefined && (on === 'success') !== isSuccess
-      if (choice === undefined || isOther || of?.includes(operation) === false) return []
-      const reader = readers.get(read) ?? { choice, read, isLong, shown: undefined, times: 0, left: 0 }
-      readers.set(read, reader)
-      return [reader]
-    })
+function readAll(readers: readonly Reader[], seen: SeenExchange, note: Note): void {
+  for (const { read, choice } of readers) {
+    const shown = read(seen, choice)
+    if (shown !== undefined) note(shown)
   }
-
-  return ({ lenient }: ReadExchange, isSuccess: boolean): Selection => {
-    const operation = lenient.ok ? lenient.operation.id : ''
-    const known = selections[isSuccess ? 0 : 1]
-    const selection = known.get(operation) ?? {
-      inAnswer: [IN_RESPONSES, IN_LISTS].flatMap((rows) => select(rows, operation, isSuccess)),
-      inRequest: select(IN_REQUESTS, operation, isSuccess),
-    }
-    known.set(operation, selection)
-    return selection
-  }
-}
-
-/** Whether the service has looked at a body or a query, and what was there before it is known. */
-function isRead({ reading: { operation, exchange }, asked, code }: SeenExchange): boolean {
-  if (asked.form === undefined && !asked.hasUnknownParameter) return false
-  return operation !== undefined && !isOfGate(code) && !exchange.overlaps && asked.body !== 'unknown'
-}
-
-function take(reader: Reader, seen: SeenExchange, found: ChoiceObservation[]): void {
-  if (reader.isLong && reader.times >= EVIDENCE_KEPT && ++reader.left % NOW_AND_THEN !== 0) return
-  const shown = reader.read(seen, reader.choice)
-  if (shown === undefined) return
-  found.push(shown)
-  reader.times = shown.permits.length === 1 && reader.shown === shown ? reader.times + 1 : 0
-  reader.shown = shown
 }

@@ -5,21 +5,22 @@ import type { QuotaFields } from './quota-fields.ts'
 
 /** Follows whether a service knows a key behind another spelling of the scheme. */
 export class SchemeTrack {
+  /** Whether the latest exchange shows that a key that is valid before and after was refused for the spelling. */
+  isShown = false
   #wasAdmitted = false
   /** Whether the key was refused for the spelling of its scheme. It must be valid afterwards, too. */
   #isPending = false
 
-  /** Whether the exchange shows that a key that is valid before and after was refused for the spelling. */
-  take({ exchange, operation, outcome }: ReadExchange): boolean {
-    if (operation === undefined) return false
+  take({ exchange, operation, outcome }: ReadExchange): void {
+    this.isShown = false
+    if (operation === undefined) return
     const form = formOf(exchange.request.credentials)
     const isRefused = outcome.kind === 'refusal' && outcome.code === 'unauthorized'
     if (form === 'any-case' && isRefused && this.#wasAdmitted) this.#isPending = true
-    if (form !== 'exact') return false
-    const isShown = this.#isPending && !isRefused
+    if (form !== 'exact') return
+    this.isShown = this.#isPending && !isRefused
     this.#wasAdmitted = !isRefused
     this.#isPending = false
-    return isShown
   }
 }
 
@@ -36,6 +37,8 @@ const TOLERANCE = 2
 
 /** Follows whether refusals lower what is left of the quotas of one key. */
 export class ChargeTrack {
+  /** Which requests are charged, if the latest exchange shows it. */
+  shown: 'authenticated' | 'successful' | undefined
   readonly #enough: typeof ENOUGH
   /** By path, what the latest response said, and when it was complete. */
   readonly #latest = new Map<string, { fields: QuotaFields; until: number }>()
@@ -45,27 +48,27 @@ export class ChargeTrack {
     this.#enough = isSoleWriter ? ENOUGH_ALONE : ENOUGH
   }
 
-  /** Which requests are charged, if the exchange shows it. */
-  take(reading: ReadExchange, fields: QuotaFields | undefined): 'authenticated' | 'successful' | undefined {
+  take(reading: ReadExchange, fields: QuotaFields | undefined): void {
+    this.shown = undefined
     const { operation, exchange, outcome } = reading
-    if (operation?.quota === undefined) return undefined
+    if (operation?.quota === undefined) return
     const last = this.#latest.get(operation.path)
     if (fields === undefined || !fields.isDated || fields.isStrange || isRefusedUnread(reading)) {
       this.#latest.delete(operation.path)
-      return undefined
+      return
     }
     this.#latest.set(operation.path, { fields, until: exchange.until })
-    if (outcome.kind === 'refusal' && isOfGate(outcome.code)) return undefined
-    if (last === undefined || exchange.overlaps || exchange.at < last.until) return undefined
+    if (outcome.kind === 'refusal' && isOfGate(outcome.code)) return
+    if (last === undefined || exchange.overlaps || exchange.at < last.until) return
     const isSameWindow = last.fields.limit === fields.limit && Math.abs(last.fields.end - fields.end) <= TOLERANCE
-    if (!isSameWindow || last.fields.remaining === 0) return undefined
+    if (!isSameWindow || last.fields.remaining === 0) return
     const lowered = last.fields.remaining - fields.remaining
     const kind = outcome.kind === 'success' ? 'success' : 'refused'
     if (lowered === 1) this.#steps[kind]++
     else if (lowered > 1) this.#steps = { refused: 0, success: 0 }
-    else if (kind === 'refused' && -lowered <= IN_FLIGHT) return 'successful'
+    else if (kind === 'refused' && -lowered <= IN_FLIGHT) this.shown = 'successful'
     const { refused, success } = this.#steps
-    const isShown = kind === 'refused' && refused >= this.#enough.refused && success >= this.#enough.success
-    return isShown ? 'authenticated' : undefined
+    const isEnough = refused >= this.#enough.refused && success >= this.#enough.success
+    if (kind === 'refused' && isEnough) this.shown ??= 'authenticated'
   }
 }

@@ -25,7 +25,6 @@ interface Listed {
 const orderOf = (operation: string, lists: 'domains' | 'records' | 'groups'): ChoiceRow => ({
   of: [operation],
   on: 'success',
-  isLong: true,
   read({ reading: { shown, exchange }, track: { belief } }, choice) {
     if (shown.lists !== lists || exchange.overlaps) return undefined
     const items = lists === 'groups' ? groupsIn(shown.groups, belief) : domainsIn(shown.domains, belief)
@@ -49,7 +48,6 @@ export const IN_LISTS: ChoiceRows = {
   /** Whether domains are shown as they were sent: in the response to that request, and in later ones. */
   'canonical-form': {
     on: 'success',
-    isLong: true,
     read({ reading: { shown, exchange }, asked, track: { belief } }, choice) {
       const echoed = shown.added ?? shown.removed
       if (echoed !== undefined) {
@@ -73,7 +71,6 @@ export const IN_LISTS: ChoiceRows = {
   'unprocessed-domains': {
     of: ['listDmarc'],
     on: 'success',
-    isLong: true,
     read({ reading: { shown, exchange }, track: { belief }, now, refreshes }, choice) {
       if (shown.domains === undefined || exchange.overlaps) return undefined
       const seen = new Set(shown.domains.map(comparable))
@@ -92,17 +89,15 @@ export const IN_LISTS: ChoiceRows = {
   'shared-domains': {
     of: ['listDomainGroups'],
     on: 'success',
-    isLong: true,
     read({ reading: { shown, exchange }, track: { belief } }, choice) {
       if (exchange.overlaps) return undefined
       let isMoved: boolean | undefined
       for (const { id, name, domains } of groupsOf(shown)) {
-        const known = belief.group(id)
-        if (known?.state !== 'there' || known.mayHaveLeft.size === 0 || !belief.isCertain(name)) continue
+        const known = belief.groups.get(id)
+        if (known === undefined || known.mayHaveLeft.size === 0 || !belief.isCertain(name)) continue
         const members = new Set(domains.map(comparable))
-        for (const [member, how] of known.mayHaveLeft) {
-          const isClear = how === 'to another' && isPlainHostname(member) && belief.isCertain(member)
-          if (isClear) isMoved = !members.has(member)
+        for (const member of known.mayHaveLeft) {
+          if (isPlainHostname(member) && belief.isCertain(member)) isMoved = !members.has(member)
         }
       }
       if (isMoved === undefined) return undefined
@@ -120,12 +115,16 @@ function groupsOf({ groups, group }: Shown): NonNullable<Shown['groups']> {
 function domainsIn(names: Shown['domains'] = [], belief: Belief): Listed[] {
   return names.map((shown) => {
     const name = comparable(shown)
-    return { name: shown, order: belief.domain(name)?.order, isCertain: belief.isCertain(name) }
+    return { name: shown, order: belief.domains.get(name)?.order, isCertain: belief.isCertain(name) }
   })
 }
 
 function groupsIn(groups: Shown['groups'] = [], belief: Belief): Listed[] {
-  return groups.map(({ id, name }) => ({ name, order: belief.group(id)?.order, isCertain: belief.isCertain(name) }))
+  return groups.map(({ id, name }) => ({
+    name,
+    order: belief.groups.get(id)?.order,
+    isCertain: belief.isCertain(name),
+  }))
 }
 
 /** Whether names are in the order of their code units, as they are shown or in the form in which they are kept. */
@@ -146,7 +145,7 @@ function countBreaks(list: readonly Listed[], isNewestFirst: boolean): number {
 }
 
 function wasSentOtherwise(belief: Belief, name: string): boolean {
-  const known = belief.domain(name)
+  const known = belief.domains.get(name)
   return known?.order !== undefined && IN_OTHER_CASE.test(known.spelling)
 }
 

@@ -97,7 +97,7 @@ export const IN_REQUESTS: ChoiceRows = {
       const { belief } = track
       if (code === undefined) return isMember(plainNames(asked), seen) ? choice.of('dropped') : undefined
       const names = [...asked.allNames]
-      const areUnused = names.every((name) => now - (belief.domain(name)?.addedAt ?? 0) <= JUST_NOW)
+      const areUnused = names.every((name) => now - (belief.domains.get(name)?.addedAt ?? 0) <= JUST_NOW)
       const isShown = code === 'domain_delete_failed' && areUnused && areKnown(names, belief, true)
       return isShown && isOnlyOpen(seen) ? choice.of('refused') : undefined
     },
@@ -119,11 +119,10 @@ export const IN_REQUESTS: ChoiceRows = {
       const name = asked.text('name')
       if (name === undefined || asked.isOdd || (code !== undefined && code !== 'duplicate_name')) return undefined
       const others = [...belief.groupsNamed(name)].filter((id) => !asked.ids.includes(id))
-      const known = others.map((id) => belief.group(id)).filter((group) => group?.state === 'there')
-      const names = known.map((group) => group?.name ?? '').filter((each) => belief.isCertain(each))
+      const names = others.map((id) => belief.groups.get(id)?.name ?? '').filter((each) => belief.isCertain(each))
       const isTaken = ({ value }: Json) => names.some((other) => isEqual(name, other, value))
       if (code === undefined) return choice.those((holder) => !isTaken(holder))
-      const areAllKnown = belief.areGroupsComplete && belief.groupsInDoubt.size === 0 && belief.isCertain(name)
+      const areAllKnown = belief.areGroupsComplete && belief.isCertain(name)
       return areAllKnown ? choice.those(isTaken) : undefined
     },
   },
@@ -158,7 +157,7 @@ export function openPartsOf(asked: AskedRequest): ReadonlySet<string> {
   if (asked.hasUnknownParameter) parts.add('unknown-query-parameters')
   if (ids.length > 1 || ids.includes('')) parts.add('another')
   if (form === undefined) return parts
-  if (body !== 'object' || asked.isOddlyWritten || asked.isOddlyCoded) parts.add('another')
+  if (body !== 'object' || asked.isOddlyWritten) parts.add('another')
   if (asked.isOddlyTyped) parts.add('content-type')
   if (size > SMALL_BODY) parts.add('body-limit')
   if (form.required.some((name) => !fields.has(name))) parts.add('another')
@@ -208,8 +207,8 @@ function plainNames(asked: AskedRequest): readonly string[] {
 function isMember(names: readonly string[], { asked, track: { belief } }: SeenExchange): boolean {
   return names.some((name) => {
     return [...belief.groupsWith(name)].some((id) => {
-      const group = belief.group(id)
-      if (group?.state !== 'there' || asked.ids.includes(id) || group.mayHaveLeft.has(name)) return false
+      const group = belief.groups.get(id)
+      if (group === undefined || asked.ids.includes(id) || group.mayHaveLeft.has(name)) return false
       return belief.isCertain(group.name) && belief.isCertain(name)
     })
   })

@@ -30,7 +30,7 @@ export const IN_RESPONSES: ChoiceRows = {
   },
   'authorization-scheme': {
     read({ reading, code, track }, choice) {
-      if (track.scheme.take(reading)) return choice.of('exact')
+      if (track.scheme.isShown) return choice.of('exact')
       const { operation, exchange } = reading
       const isOther = operation !== undefined && formOf(exchange.request.credentials) === 'any-case'
       return isOther && code !== 'unauthorized' ? choice.of('any-case') : undefined
@@ -78,9 +78,8 @@ export const IN_RESPONSES: ChoiceRows = {
     },
   },
   'charged-requests': {
-    read({ reading, quota, track }, choice) {
-      const value = track.charges.take(reading, quota)
-      return value && choice.of(value)
+    read({ track: { charges } }, choice) {
+      return charges.shown && choice.of(charges.shown)
     },
   },
   grace: {
@@ -138,7 +137,6 @@ export const IN_RESPONSES: ChoiceRows = {
   },
   decimals: {
     ...RECORDS,
-    isLong: true,
     read({ reading }, choice) {
       const { isKept, isShortest } = notationOf(reading) ?? {}
       return isKept === isShortest ? undefined : choice.of(isKept ? 'kept' : 'shortest')
@@ -146,7 +144,6 @@ export const IN_RESPONSES: ChoiceRows = {
   },
   percentages: {
     ...RECORDS,
-    isLong: true,
     read({ reading }, choice) {
       const notation = notationOf(reading)
       if (notation === undefined) return undefined

@@ -1,9 +1,19 @@
 import { isObject } from '../ground/json.ts'
 import { show } from '../ground/show.ts'
+import type { Belief, Source } from './belief.ts'
 import type { Report } from './findings.ts'
-import { asciiLowered, comparable, isPlainHostname } from './names.ts'
-import { areTexts } from './request.ts'
-import type { Success } from './success.ts'
+import { asciiLowered, comparable } from './names.ts'
+import { type AskedRequest, areTexts } from './request.ts'
+
+/** An answer to a request that the gate let through, with what is needed to judge it and to learn from it. */
+export interface Admitted {
+  asked: AskedRequest
+  /** Of a success. */
+  data: unknown
+  belief: Belief
+  source: Source
+  report: Report
+}
 
 const ALL_LISTED = 'all-domains-listed'
 const ONE_RECORD = 'one-record-per-domain'
@@ -11,14 +21,13 @@ const ONE_RECORD = 'one-record-per-domain'
 const LONGEST_WITHOUT_RECORD = 48 * 3_600_000
 
 /** A list of all domains, against what is believed of the account. */
-export function takeDomains(success: Success): boolean {
-  const { data, belief, source, report } = success
-  const list = isObject(data) ? data['domains'] : undefined
-  if (!areTexts(list)) return false
-  reportTwice(list, ALL_LISTED, report)
-  const spellings = new Map(list.map((entry) => [comparable(entry), entry]))
+export function takeDomains(success: Admitted): boolean {
+  const { data, belief, source } = success
+  const spellings = readList(isObject(data) ? data['domains'] : undefined, ALL_LISTED, success)
+  if (spellings === undefined) return false
   compareList(spellings, success, (name, isThere) => {
-    const rule = !isThere && belief.isReleased(name) ? 'members-stay-monitored' : ALL_LISTED
+    const isReleased = !isThere && belief.domains.get(name)?.isReleased === true
+    const rule = isReleased ? 'members-stay-monitored' : ALL_LISTED
     return { rule, message: `${show(name)} is ${isThere ? '' : 'not '}listed.` }
   })
   belief.takeAllDomains(spellings, source)
@@ -26,21 +35,29 @@ export function takeDomains(success: Success): boolean {
 }
 
 /** A list of all records, of which the figures are judged elsewhere. */
-export function takeRecords(success: Success): boolean {
-  const { data, belief, source, report } = success
-  const list: unknown = Array.isArray(data) ? data.map((each) => (isObject(each) ? each['domain'] : undefined)) : data
-  if (!areTexts(list)) return false
-  reportTwice(list, ONE_RECORD, report)
-  const spellings = new Map(list.map((entry) => [comparable(entry), entry]))
+export function takeRecords(success: Admitted): boolean {
+  const { data, belief, source } = success
+  const names: unknown = Array.isArray(data) ? data.map((each) => (isObject(each) ? each['domain'] : undefined)) : data
+  const spellings = readList(names, ONE_RECORD, success)
+  if (spellings === undefined) return false
   compareList(spellings, success, (name, isThere) => {
-    const known = belief.domain(name)
+    const known = belief.domains.get(name)
     // A new domain may have no record at first; one that had a record keeps it.
-    const isNew = known?.hadRecord === false && source.at - known.knownSince <= LONGEST_WITHOUT_RECORD
+    const isNew = known?.hadRecord !== true && source.at - (known?.knownSince ?? 0) <= LONGEST_WITHOUT_RECORD
     if (!isThere && isNew) return undefined
     return { rule: ONE_RECORD, message: `${show(name)} has ${isThere ? 'a' : 'no'} record.` }
   })
-  for (const [name, spelling] of spellings) belief.seeRecord(name, spelling, source)
+  for (const [name, spelling] of spellings) belief.seeDomain(name, spelling, source, true)
   return true
+}
+
+/** The spellings of the domains of a list, by name. A domain that is listed twice is reported. */
+function readList(list: unknown, rule: string, { report }: Admitted): ReadonlyMap<string, string> | undefined {
+  if (!areTexts(list)) return undefined
+  const spellings = new Map(list.map((entry) => [comparable(entry), entry]))
+  const twice = spellings.size === list.length ? undefined : repeatedIn(list)
+  if (twice !== undefined) report({ rule, what: 'data', message: `${show(twice)} is listed twice.` })
+  return spellings
 }
 
 /**
@@ -49,7 +66,7 @@ export function takeRecords(success: Success): boolean {
  */
 function compareList(
   spellings: ReadonlyMap<string, string>,
-  { belief, report }: Success,
+  { belief, report }: Admitted,
   describe: (name: string, isThere: boolean) => { rule: string; message: string } | undefined,
 ): void {
   const told = new Set<string>()
@@ -61,8 +78,7 @@ function compareList(
     const key = isDoubtful ? '' : rule
     if (told.has(key)) return
     told.add(key)
-    const by = belief.domain(name)?.by
-    const since = by ? `${by} shows the opposite.` : 'Earlier answers show the opposite.'
+    const since = `${belief.domains.get(name)?.by || 'An earlier answer'} shows the opposite.`
     report({ rule, what: 'state', message: `${message} ${since}`, isDoubtful })
   }
   for (const [name, { isMonitored }] of belief.domains) {
@@ -72,18 +88,18 @@ function compareList(
 }
 
 /** The answer to an addition. Some services show only the domains that were not there before. */
-export function takeAddition({ asked, data, belief, source, report }: Success): boolean {
+export function takeAddition({ asked, data, belief, source, report }: Admitted): boolean {
   const answer = readCounted(data)
   if (answer === undefined) return false
   const names = asked.names('domains')
   const { count } = answer
-  if (!asked.isOdd) reportStrangers(answer, names, report)
+  if (!asked.isUnusual) reportStrangers(answer, names, report)
   const fresh = [...names].filter((name) => belief.isMonitored(name) === false)
   if (count < 0 || count > answer.names.size) {
     const isMonitored = [...names].some((name) => belief.isMonitored(name) === true)
-    const message = `count is ${count}, but the answer names ${answer.names.size} domains.`
-    report({ rule: isMonitored ? 'no-duplicates' : 'count-of-added', what: 'data', message })
-  } else if (count < fresh.length && !asked.isOdd) {
+    const rule = isMonitored ? 'no-duplicates' : 'count-of-added'
+    report({ rule, what: 'data', message: differs(answer) })
+  } else if (count < fresh.length && !asked.isUnusual) {
     const isDoubtful = !fresh.every((name) => belief.isCertain(name))
     const message = `count is ${count}, but ${fresh.length} of the domains were not monitored before.`
     report({ rule: 'count-of-added', what: 'data', message, isDoubtful })
@@ -101,31 +117,22 @@ export function takeAddition({ asked, data, belief, source, report }: Success): 
 }
 
 /** The answer to a removal. Domains that were not monitored may be named in it, or left out. */
-export function takeRemoval({ asked, data, belief, source, report }: Success): boolean {
+export function takeRemoval({ asked, data, belief, source, report }: Admitted): boolean {
   const answer = readCounted(data)
   if (answer === undefined) return false
   const names = asked.names('domains')
-  const entries = asked.list('domains')
   const { count } = answer
-  const rule = 'deleted-domains-answered'
-  if (!asked.isOdd) reportStrangers(answer, names, report)
-  const areAllKnown = entries.every((entry) => isPlainHostname(entry) && belief.isMonitored(comparable(entry)) === true)
+  const note = (message: string, isDoubtful: boolean) =>
+    report({ rule: 'deleted-domains-answered', what: 'data', message, isDoubtful })
+  if (!asked.isUnusual) reportStrangers(answer, names, report)
   if (count !== answer.names.size) {
-    const isPossible = count >= 0 && count < answer.names.size && answer.names.size < names.size
-    const message = `count is ${count}, but the answer names ${answer.names.size} domains.`
-    report({ rule, what: 'data', message, isDoubtful: isPossible })
-  } else if (areAllKnown && !asked.isOdd && count < names.size) {
+    note(differs(answer), count >= 0 && count < answer.names.size && answer.names.size < names.size)
+  } else if (!asked.isUnusual && count < names.size && [...names].every((name) => belief.isMonitored(name) === true)) {
     const isDoubtful = ![...names].every((name) => belief.isCertain(name))
-    report({
-      rule,
-      what: 'data',
-      message: `count is ${count}, but ${names.size} domains were to be removed.`,
-      isDoubtful,
-    })
+    note(`count is ${count}, but ${names.size} domains were to be removed.`, isDoubtful)
   }
-  for (const entry of entries) {
-    const name = comparable(entry)
-    if (isPlainHostname(entry) || answer.names.has(name)) belief.removeDomain(name, source.by)
+  for (const name of names) {
+    if (!asked.isUnusual || answer.names.has(name)) belief.removeDomain(name, source.by)
     else belief.doubtDomain(name)
   }
   return true
@@ -139,9 +146,12 @@ interface Counted {
 
 function readCounted(data: unknown): Counted | undefined {
   const { domains, count } = isObject(data) ? data : {}
-  return areTexts(domains) && Number.isInteger(count)
-    ? { names: new Set(domains.map(comparable)), entries: domains, count: count as number }
-    : undefined
+  if (!areTexts(domains) || !Number.isInteger(count)) return undefined
+  return { names: new Set(domains.map(comparable)), entries: domains, count: count as number }
+}
+
+function differs({ count, names }: Counted): string {
+  return `count is ${count}, but the answer names ${names.size} domains.`
 }
 
 /** An answer names only domains that the request names, and each once. */
@@ -151,11 +161,6 @@ function reportStrangers({ entries, names }: Counted, asked: ReadonlySet<string>
     report({ what: 'data', message: `The answer names ${show(stranger)}, and the request does not.` })
   const twice = repeatedIn(entries)
   if (twice !== undefined) report({ what: 'data', message: `The answer names ${show(twice)} twice.` })
-}
-
-function reportTwice(list: readonly string[], rule: string, report: Report): void {
-  const twice = repeatedIn(list)
-  if (twice !== undefined) report({ rule, what: 'data', message: `${show(twice)} is listed twice.` })
 }
 
 /**

@@ -2,28 +2,17 @@ import type { Operation } from '../contract/api.ts'
 import { isRefusedBy } from '../contract/rules.ts'
 import { type Exchange, formOf } from '../exchanges/exchange.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
-import { Belief } from './belief.ts'
-import { corridorOf } from './refusals.ts'
+import { permitsAnywhere } from './refusals.ts'
 import type { AskedRequest } from './request.ts'
 
 export const ANSWERED_WITHOUT_KEY = 'The request had no valid key, and was answered nevertheless.'
 
-/** In bytes. Some services refuse request header fields from this size on, most only larger ones. */
-const LARGE_HEADER = 4_096
+/** Statuses of refusals before the content is looked at: too slow, or too long an address or header (RFC 9110, RFC 6585). */
+const UNREAD: ReadonlySet<number> = new Set([408, 414, 431])
 
-/**
- * Whether the service refused the request before it looked at the content: header fields that may be too large for it,
- * or a body that did not come in time.
- */
-export function isRefusedUnread({ exchange, outcome, response }: ReadExchange): boolean {
-  if (outcome.kind !== 'refusal') return false
-  if (response.status === 408) return true
-  const isPossible = outcome.code === 'request_too_large' || outcome.code === 'invalid_request_body'
-  return isPossible && sizeOfHead(exchange) > LARGE_HEADER
-}
-
-function sizeOfHead({ request: { headers, target } }: Exchange): number {
-  return Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length, target.length)
+/** Whether the service refused the request before it looked at the content. */
+export function isRefusedUnread({ outcome, response }: ReadExchange): boolean {
+  return outcome.kind === 'refusal' && UNREAD.has(response.status)
 }
 
 /** Whether the request has certainly no valid key. */
@@ -52,13 +41,6 @@ export function isAnsweredWithoutKey({ exchange, outcome }: ReadExchange, asked:
   if (outcome.kind !== 'refusal' || isOfGate(outcome.code)) return false
   return OF_ACCOUNT.has(outcome.code) || !permitsAnywhere(asked, outcome.code)
 }
-
-/** Whether some service refuses the request with this code, whatever the account holds. */
-export function permitsAnywhere(asked: AskedRequest, code: string): boolean {
-  return asked.body === 'unknown' || corridorOf(asked, NOTHING_KNOWN).permits(code)
-}
-
-const NOTHING_KNOWN = new Belief()
 
 /** The rule that requests need a key. */
 export function keyRuleOf({ rules }: Operation): Operation['rules'][number] | undefined {

@@ -1,11 +1,8 @@
 import { type Operation, pointerOf } from '../contract/api.ts'
-import { walkTo } from '../contract/placed-check.ts'
 import type { Widest } from '../contract/widest.ts'
 import { hasField } from '../exchanges/exchange.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
-import { pointTo } from '../ground/json.ts'
 import { show } from '../ground/show.ts'
-import { RealDate } from '../ground/timers.ts'
 import type { Tell } from './findings.ts'
 
 const REQUEST_ID = '/components/headers/X-Request-Id'
@@ -15,72 +12,55 @@ const REQUEST_ID_SCHEMA = `${REQUEST_ID}/schema`
 export function checkHeaders(reading: ReadExchange, operation: Operation, widest: Widest, tell: Tell): void {
   if (hasNone(reading.response.headers)) return
   if (operation.success.showsQuota) checkQuota(reading, operation, widest, tell)
-  checkRetryAfter(reading, operation, widest, tell)
-  checkFixed(reading, operation, tell)
   checkType(reading, operation, widest, tell)
   checkRequestId(reading, widest, tell)
 }
 
 function hasNone(headers: ReadExchange['response']['headers']): boolean {
-  for (const _ in headers) return false
-  return true
+  return headers['content-type'] === undefined && Object.keys(headers).length === 0
 }
 
 /** Rate-limit headers accompany responses; which refusals have them is not shown. A response with one has all. */
-function checkQuota(reading: ReadExchange, operation: Operation, widest: Widest, tell: Tell): void {
-  const { outcome, exchange, response } = reading
+function checkQuota(
+  { outcome, exchange, response }: ReadExchange,
+  operation: Operation,
+  widest: Widest,
+  tell: Tell,
+): void {
   const { headers, status } = response
   const { quota } = widest.of(operation)
-  const isSuccess = outcome.kind === 'success' || (exchange.request.method === 'HEAD' && status < 300)
-  const isLimited = outcome.kind === 'refusal' && outcome.code === 'rate_limited'
-  const isShown = quota.some(({ field }) => hasField(response, field))
-  let isWrong = false
-  const note = (field: string, keyword: string, place: string, reason: string, isOpen = false) => {
-    isWrong = true
-    tell({ what: `response/headers/${field}/${keyword}`, place, reason: `has a wrong header: ${reason}.`, isOpen })
-  }
-  for (const { field, name, check, placeOf } of quota) {
-    const text = headers[field]
-    if (text === undefined) {
-      const isMissing = (isShown || isSuccess || isLimited) && !hasField(response, field)
-      if (isMissing) note(field, 'required', placeOf('required'), `${name} is missing`, outcome.kind === 'refusal')
-      continue
+  const {
+    'x-ratelimit-limit': limit = '',
+    'x-ratelimit-remaining': remaining = '',
+    'x-ratelimit-reset': reset = '',
+  } = headers
+  if (!WHOLE.test(limit) || !WHOLE.test(remaining) || !WHOLE.test(reset) || limit === '0') {
+    const isSuccess = outcome.kind === 'success' || (exchange.request.method === 'HEAD' && status < 300)
+    const isLimited = outcome.kind === 'refusal' && outcome.code === 'rate_limited'
+    const isNeeded = isSuccess || isLimited || quota.some(({ field }) => hasField(response, field))
+    for (const { field, name, check, placeOf } of quota) {
+      const what = `response/headers/${field}`
+      const text = headers[field]
+      if (text === undefined) {
+        if (!isNeeded || hasField(response, field)) continue
+        const reason = `has a wrong header: ${name} is missing.`
+        tell({ what: `${what}/required`, place: placeOf('required'), reason, isOpen: outcome.kind === 'refusal' })
+        continue
+      }
+      // A text that is no number is told as it came.
+      const value = /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text
+      for (const { keyword, reason, place } of check(value)) {
+        tell({ what: `${what}/${keyword}`, place, reason: `has a wrong header: ${name} ${reason}.` })
+      }
     }
-    // A text that is no number is told as it came.
-    const value = /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text
-    for (const { keyword, reason, place } of check(value)) note(field, keyword, place, `${name} ${reason}`)
-  }
-  const [limit, remaining] = [headers['x-ratelimit-limit'], headers['x-ratelimit-remaining']]
-  if (isWrong || !(Number(remaining) > Number(limit))) return
-  const place = quota[1]?.placeOf('schema', 'maximum') ?? ''
-  const reason = `X-RateLimit-Remaining is ${remaining}, more than the limit of ${limit}`
-  note('x-ratelimit-remaining', 'maximum', place, reason)
-}
-
-/** RFC 9110 §10.2.3: a number of seconds or a date. */
-function checkRetryAfter({ response }: ReadExchange, operation: Operation, widest: Widest, tell: Tell): void {
-  const text = response.headers['retry-after']
-  if (text === undefined || /^\d+$/.test(text) || !Number.isNaN(RealDate.parse(text))) return
-  const declaring = [...operation.responses.values()].find(({ codes }) => codes.has('rate_limited'))
-  const pointer = pointTo(`${pointerOf(operation)}/responses`, declaring?.status ?? operation.success.status)
-  const place = walkTo(widest.contract.document.source, pointer, 'headers', 'Retry-After', 'schema', 'type')
-  const reason = `has a wrong header: Retry-After is ${show(text)} but must be a number of seconds or a date.`
-  tell({ what: 'response/headers/retry-after/type', place, reason })
-}
-
-/** A header field whose only value in the document is that of our choice. */
-function checkFixed({ outcome, response }: ReadExchange, operation: Operation, tell: Tell): void {
-  if (outcome.kind !== 'refusal') return
-  const documented = operation.responses.get(response.status)
-  if (documented?.codes.has(outcome.code) !== true) return
-  for (const [name, fixed] of Object.entries(documented.constantHeaders)) {
-    const field = name.toLowerCase()
-    const value = response.headers[field]
-    if (value === undefined || value === fixed) continue
-    const reason = `has the header ${name} with the value ${show(value)}.`
-    tell({ what: `headers/${field}`, place: `/components/headers/${name}`, reason, isOpen: true })
+  } else if (Number(remaining) > Number(limit)) {
+    const place = quota[1]?.placeOf('schema', 'maximum') ?? ''
+    const reason = `has a wrong header: X-RateLimit-Remaining is ${remaining}, more than the limit of ${limit}.`
+    tell({ what: 'response/headers/x-ratelimit-remaining/maximum', place, reason })
   }
 }
+
+const WHOLE = /^\d{1,15}$/
 
 function checkType(
   { exchange, response, outcome }: ReadExchange,

@@ -1,18 +1,18 @@
 import type { Assumption } from '../contract/assumptions.ts'
 import type { Choices } from '../contract/choices.ts'
 import { type Widest, widestOf } from '../contract/widest.ts'
-import type { Exchange, SeenResponse } from '../exchanges/exchange.ts'
+import type { Exchange } from '../exchanges/exchange.ts'
 import { changesSomething, createReader, type ReadExchange } from '../exchanges/reading.ts'
 import { isObject } from '../ground/json.ts'
 import { redactKeys } from '../journal/redaction/key-shapes.ts'
-import { judgeRefusal, judgeSuccess } from './behaviour.ts'
+import { AnswerCounts } from './answer-counts.ts'
+import { doubtWhatIsNamed, judgeRefusal, judgeSuccess } from './behaviour.ts'
 import { Belief } from './belief.ts'
 import { ChoiceReader } from './choice-reader.ts'
 import { checkContract } from './contract-check.ts'
 import type { JudgedDifference } from './finding.ts'
 import { describeChoice, describeRemark, idOf, KeptFindings, type Remark, type Report } from './findings.ts'
 import { ANSWERED_WITHOUT_KEY, isAnsweredWithoutKey, isKeyless, isOfGate, isRefusedUnread, keyRuleOf } from './gate.ts'
-import { doubtWhatIsNamed } from './losses.ts'
 import { type ChoiceObservation, noteObservation } from './open-choice.ts'
 import { type QuotaFields, readQuotaFields } from './quota-fields.ts'
 import { AskedRequest } from './request.ts'
@@ -35,13 +35,14 @@ export interface Conclusion {
   observations: readonly ChoiceObservation[]
   /** The texts of messages, by code or by `operationId` of a success. */
   messages: Readonly<Record<string, readonly string[]>>
+  /** How the service answered, and what of that shows nothing. */
+  answers: AnswerCounts
 }
 
 /** How many texts of messages are kept for each code or operation. */
 const MESSAGES = 5
 /** A service can invent any number of codes. */
 const MESSAGE_KINDS = 100
-const NO_RESPONSE: SeenResponse = { status: 0, headers: {}, body: { isKnown: false, reason: 'No response came.' } }
 const OVERLAP = 'Another request that may change the account was in progress, so it is not known what came first.'
 
 /**
@@ -60,13 +61,15 @@ const OVERLAP = 'Another request that may change the account was in progress, so
  */
 export class Judge {
   readonly #widest: Widest
-  readonly #read: (exchange: Exchange) => ReadExchange | undefined
+  readonly #read: (exchange: Exchange) => ReadExchange
   readonly #tracks: Tracks
   readonly #requestIds = new RequestIdTrack()
   readonly #kept = new KeptFindings()
   readonly #choices: ChoiceReader
   readonly #assumptions: ReadonlyMap<string, Assumption>
   readonly #messages = new Map<string, Set<string>>()
+  /** How the service has answered until now. */
+  readonly answers: AnswerCounts
   #exchanges = 0
   #judged = 0
 
@@ -76,14 +79,14 @@ export class Judge {
     this.#assumptions = new Map(choices.assumptions.map((each) => [each.id, each]))
     this.#read = createReader(choices.contract)
     this.#tracks = new Tracks(terms)
+    this.answers = new AnswerCounts(choices.contract.operations)
   }
 
   /** Judges the next exchange. Returns its own findings; a choice only the first time, as services show it all the time. */
   take(exchange: Exchange): readonly JudgedDifference[] {
     this.#exchanges++
-    const response = exchange.response ?? NO_RESPONSE
-    const reading = this.#read(exchange.response === undefined ? { ...exchange, response } : exchange)
-    if (reading === undefined) return []
+    const reading = this.#read(exchange)
+    this.answers.note(reading)
     const track = this.#tracks.of(exchange.request.credentials)
     const asked = new AskedRequest(reading, (id) => track.belief.groupsLike(id))
     const findings: JudgedDifference[] = []
@@ -95,7 +98,7 @@ export class Judge {
       checkContract(reading, asked, this.#widest, report)
       const quota = readQuotaFields(reading)
       this.#follow(reading, quota, track, report)
-      findings.push(...this.#readChoices(reading, asked, quota, track))
+      this.#readChoices({ reading, asked, quota, track }, findings)
     }
     this.#judge(reading, asked, track, report)
     this.#tracks.settle(track)
@@ -122,14 +125,17 @@ export class Judge {
       counts: this.#kept.counts,
       observations: this.#choices.observations,
       messages: Object.fromEntries([...this.#messages].map(([of, texts]) => [of, [...texts]])),
+      answers: this.answers,
     }
   }
 
   /** Compares a response with earlier ones. */
-  #follow(reading: ReadExchange, fields: QuotaFields | undefined, { quota, figures }: Track, report: Report): void {
+  #follow(reading: ReadExchange, fields: QuotaFields | undefined, track: Track, report: Report): void {
     this.#requestIds.take(reading, report)
-    if (fields !== undefined) quota.take(reading, fields, report)
-    figures.take(reading, report)
+    if (fields !== undefined) track.quota.take(reading, fields, report)
+    track.figures.take(reading, report)
+    track.scheme.take(reading)
+    track.charges.take(reading, fields)
     const message = messageOf(reading)
     if (message === undefined) return
     const texts = this.#messages.get(message.of) ?? new Set()
@@ -137,35 +143,31 @@ export class Judge {
     if (texts.size < MESSAGES) this.#messages.set(message.of, texts.add(redactKeys(message.text)))
   }
 
-  /** Notes what an exchange shows of choices. Returns those alternatives that the operation shows for the first time. */
-  #readChoices(
-    reading: ReadExchange,
-    asked: AskedRequest,
-    quota: QuotaFields | undefined,
-    track: Track,
-  ): JudgedDifference[] {
-    return this.#choices.read(reading, asked, quota, track).flatMap((shown) => {
+  /** Notes what an exchange shows of choices, and adds those alternatives that the operation shows for the first time. */
+  #readChoices(seen: Parameters<ChoiceReader['read']>[0], findings: JudgedDifference[]): void {
+    const { reading } = seen
+    this.#choices.read(seen, (shown) => {
       noteObservation(shown, reading.exchange.id)
       const { id, permits } = shown
       const [number = 0] = permits
       const assumption = this.#assumptions.get(id)
-      if (permits.length > 1 || number === 0 || assumption === undefined) return []
-      if (this.#kept.isRepeated(idOf('decides assumption', reading, `${id}/${number}`))) return []
-      return [describeChoice(number, assumption, reading, this.#widest.contract)]
+      if (permits.length > 1 || number === 0 || assumption === undefined) return
+      if (this.#kept.isRepeated(idOf('decides assumption', reading, `${id}/${number}`))) return
+      findings.push(describeChoice(number, assumption, reading, this.#widest.contract))
     })
   }
 
   /** Judges the behaviour, as far as it is known what was asked and answered. */
   #judge(reading: ReadExchange, asked: AskedRequest, track: Track, report: Report): void {
     const { exchange, operation, outcome, failed, response } = reading
-    const { method, credentials } = exchange.request
+    const { method } = exchange.request
     const mayChange = changesSomething(method)
     if (method === 'HEAD') return
     const isAnswer = outcome.kind !== 'unreadable' && failed === undefined
     const isDone = outcome.kind === 'success' && response.status < 300
     const code =
       outcome.kind === 'refusal' && this.#widest.contract.catalogue.has(outcome.code) ? outcome.code : undefined
-    if (mayChange && code === undefined) this.#tracks.noteChange(credentials)
+    if (mayChange && code === undefined) this.#tracks.noteChange(track)
     if (!isAnswer || (!isDone && code === undefined)) {
       if (mayChange) doubtWhatIsNamed(asked, track.belief)
       return
@@ -187,7 +189,8 @@ export class Judge {
     // Of requests at the same time, nobody knows which was handled first.
     const belief = overlaps ? new Belief(track.belief.isCertain) : track.belief
     const source = { by: exchange.id, at: reading.sentAt ?? exchange.until }
-    const admitted = { reading, asked, belief, source, report }
+    const data = outcome.kind === 'success' ? outcome.data : undefined
+    const admitted = { asked, data, belief, source, report }
     if (code === undefined) judgeSuccess(admitted)
     else judgeRefusal(admitted, code)
   }

@@ -9,10 +9,8 @@ import { memoize } from '../ground/memo.ts'
 
 /** Two labels or more of letters, digits and inner hyphens (RFC 1123 §2.1), of which the last one has only letters. */
 const PLAIN_HOSTNAME = /^(?=.{3,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/i
-/** Labels with hyphens at these places are reserved (RFC 5890 §2.3.1). */
-const RESERVED_LABEL = /(?:^|\.)..--/
-/** Many names like this are those of registries, such as `co.uk`. */
-const LIKE_A_REGISTRY = /^[a-z]{2,3}\.[a-z]{2}$/i
+/** Labels with hyphens at these places are reserved (RFC 5890 §2.3.1), and many names of the other kind are registries. */
+const DOUBTFUL_HOSTNAME = /(?:^|\.)..--|^[a-z]{2,3}\.[a-z]{2}$/i
 const LIBERAL_LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/
 const LONGEST_HOSTNAME = 253
 const ASCII = /^[\x20-\x7e]*$/
@@ -38,13 +36,14 @@ export function isAscii(text: string): boolean {
 }
 
 /** Whether every service takes the text for a hostname. */
-export function isPlainHostname(name: string): boolean {
-  return PLAIN_HOSTNAME.test(name) && !RESERVED_LABEL.test(name) && !LIKE_A_REGISTRY.test(name)
-}
+export const isPlainHostname = memoize((name) => PLAIN_HOSTNAME.test(name) && !DOUBTFUL_HOSTNAME.test(name), {
+  limit: 20_000,
+  longest: LONGEST_HOSTNAME,
+})
 
 /** Whether some service may take the text for a hostname. */
 export function mayBeHostname(name: string): boolean {
-  if (PLAIN_HOSTNAME.test(name)) return true
+  if (isPlainHostname(name)) return true
   const read = comparable(name).replace(/^\*\./, '')
   return read !== '' && read.length <= LONGEST_HOSTNAME && read.split('.').every((label) => LIBERAL_LABEL.test(label))
 }
@@ -56,42 +55,44 @@ export function asciiLowered(text: string): string {
 
 /** The same for all names of groups that some service may find equal. */
 export const loosely = memoize(
-  (name) =>
-    name
-      .replaceAll(INVISIBLE, '')
-      .replaceAll(/\p{Cc}/gu, ' ')
-      .normalize('NFKC')
-      .trim()
-      .toUpperCase()
-      .toLowerCase(),
+  (name) => {
+    const visible = name.replaceAll(INVISIBLE, '').replaceAll(/\p{Cc}/gu, ' ')
+    return visible.normalize('NFKC').trim().toUpperCase().toLowerCase()
+  },
   { limit: 20_000, longest: 200 },
 )
 
-/** Whether every service takes the text for the name of a group: visible ASCII, with spaces inside only. */
-export function isPlainName(name: string): boolean {
-  return name.length <= 100 && /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(name)
+const LONGEST_NAME = 100
+
+/** Whether every service refuses the text as the name of a group. */
+export function isBadName(name: string): boolean {
+  return name === '' || shortest(name) > LONGEST_NAME
 }
 
-/** The fewest characters that some service may count in a name. */
-export function shortest(name: string): number {
-  if (isPlainName(name)) return name.length
-  const visible = tame(name)
-  if (visible.length <= 100 || ASCII.test(visible)) return visible.length
-  // A service may count what a reader sees as one character.
-  return [...new Intl.Segmenter('en').segment(visible.slice(0, LONGEST_READ))].length
+/** Whether some services take the text for the name of a group, and others may not, or may store it in another form. */
+export function isUnusualName(name: string): boolean {
+  return !isPlainName(name) && !isBadName(name)
+}
+
+/** Whether every service takes the text for the name of a group: visible ASCII, with spaces inside only. */
+function isPlainName(name: string): boolean {
+  return name.length <= LONGEST_NAME && /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(name)
 }
 
 /** Whether a service may show a group that was named `sent` with the name `shown`. */
 export function mayBeStoredAs(sent: string, shown: string): boolean {
-  return sent === shown || sent.trim() === shown || (!isPlainName(sent) && tame(sent) === tame(shown))
+  return sent === shown || (!isPlainName(sent) && asciiIn(sent) === asciiIn(shown))
 }
 
-/** Without what a service may drop from a name or replace in it. */
-function tame(name: string): string {
-  return name
-    .replaceAll(INVISIBLE, '')
-    .replaceAll(/\p{Cc}/gu, '')
-    .replaceAll(/\p{Cs}/gu, '\ufffd')
-    .normalize('NFC')
-    .trim()
+/** What no service drops from a name, or replaces in it. */
+function asciiIn(name: string): string {
+  return name.normalize('NFD').replaceAll(/[^\x21-\x7e]/g, '')
+}
+
+/** The fewest characters that some service may count in a name. */
+export function shortest(name: string): number {
+  const visible = name.replaceAll(INVISIBLE, '').trim()
+  if (visible.length <= LONGEST_NAME || ASCII.test(visible)) return visible.length
+  // A service may count what a reader sees as one character.
+  return [...new Intl.Segmenter('en').segment(visible.slice(0, LONGEST_READ))].length
 }

@@ -88,7 +88,7 @@ export function noteObservation(observation: ChoiceObservation, exchange: string
 }
 
 /** What an exchange shows of one choice; `undefined` for nothing. It must be right whatever the other choices are. */
-export type ReadChoice = (seen: SeenExchange, choice: OpenChoice) => ChoiceObservation | undefined
+type ReadChoice = (seen: SeenExchange, choice: OpenChoice) => ChoiceObservation | undefined
 
 /** How a choice is read, and from what. */
 export interface ChoiceRow {
@@ -96,7 +96,5 @@ export interface ChoiceRow {
   /** The operations that show it; by default, all of them show it, and paths that are none. */
   of?: readonly string[]
   on?: 'success' | 'refusal'
-  /** Whether it takes long. Once it has shown the same often enough, it is read only now and then. */
-  isLong?: true
 }
 export type ChoiceRows = Readonly<Record<string, ChoiceRow>>

@@ -2,7 +2,6 @@ import type { Operation } from '../contract/api.ts'
 import { isRefusedBy } from '../contract/rules.ts'
 import { type Exchange, formOf } from '../exchanges/exchange.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
-import { countBelow } from '../ground/counting.ts'
 import { pointTo } from '../ground/json.ts'
 import { RealDate } from '../ground/timers.ts'
 import type { Report } from './findings.ts'
@@ -11,10 +10,8 @@ import type { QuotaFields } from './quota-fields.ts'
 
 /** What is known of one path. Times of requests are in milliseconds on the clock of the recorder. */
 interface PathQuota {
-  /** The successes that may not have been over when the latest request was sent. */
-  pending: { at: number; until: number }[]
-  /** When the others were sent, in ascending order; only those that a window may still have. */
-  settled: number[]
+  /** The latest successes: when they were sent, and when they were over. */
+  successes: { at: number; until: number }[]
   /** The first response that told of the present window, by the end of the window. */
   shown: { end: number; until: number } | undefined
   /** What the latest success said. */
@@ -31,9 +28,8 @@ const TOLERANCE = 2
 const SKEW = 120
 /** So many requests of other clients may be refused at the same time and get their charge back. */
 const IN_FLIGHT = 3
-/** How many successes of a window are kept. More are not counted, which accuses nobody. */
-const COUNTED = 20_000
-const PENDING = 1_000
+/** How many successes are kept. More are not counted, which accuses nobody. */
+const COUNTED = 1_000
 const RESET = '/components/headers/X-RateLimit-Reset'
 const REMAINING = '/components/headers/X-RateLimit-Remaining'
 
@@ -83,7 +79,6 @@ export class QuotaTrack {
       const place = `${pointTo('/paths', operation.path)}/x-quota`
       report({ what: 'headers/x-ratelimit-limit/change', place, message })
     }
-    settle(path, exchange, window)
     // Each success that was sent since the window began, and before this request, was charged in it. The window has begun
     // by the time of the service, or when a response has told of it; the time has whole seconds only.
     const isShown = path.shown !== undefined && Math.abs(path.shown.end - end) <= TOLERANCE
@@ -92,21 +87,22 @@ export class QuotaTrack {
     const byTime = exchange.until - age * 1000
     const begun = isShown ? Math.min(byTime, path.shown?.until ?? byTime) : byTime
     const isInside = isSuccess && exchange.at >= begun
-    const charged = path.settled.length - countBelow(path.settled, begun)
+    // A window can slide, so that each charge ends when the window has passed since its own request.
+    const ended = exchange.until - (window - SKEW) * 1000
+    path.successes = path.successes.filter(({ at }) => at >= ended)
+    const inWindow = path.successes.filter(({ at }) => at >= begun)
+    const charged = inWindow.filter(({ until }) => until <= exchange.at).length
     const most = Math.max(0, limit - charged - (isInside ? 1 : 0))
     if (remaining > most) {
       const message = `X-RateLimit-Remaining is ${remaining} of ${limit}, although the requests of this window that have succeeded leave ${most} at most.`
       report({ what: 'headers/x-ratelimit-remaining/rise', place: REMAINING, message })
     }
-    const others = charged + path.pending.filter(({ at }) => at >= begun).length
-    if (isInside && (isBeyond(path, fields, exchange) || others >= limit)) {
+    if (isInside && (isBeyond(path, fields, exchange) || inWindow.length >= limit)) {
       const rule = operation.rules.find((each) => isRefusedBy(each, 'rate_limited', undefined))?.id
       const message = `The request succeeded although the limit of ${limit} requests was used up until ${new RealDate(end * 1000).toISOString()}.`
       report({ rule, what: 'limit', place: pointTo('/paths', operation.path), message })
     }
-    if (isSuccess && path.pending.length < PENDING && path.settled.length < COUNTED) {
-      path.pending.push({ at: exchange.at, until: exchange.until })
-    }
+    if (isSuccess && path.successes.length < COUNTED) path.successes.push({ at: exchange.at, until: exchange.until })
     if (isSuccess) path.latest = fields
     if (remaining === 0) path.empty ??= { end, limit, until: exchange.until }
   }
@@ -127,7 +123,7 @@ export class QuotaTrack {
 }
 
 function newPath(): PathQuota {
-  return { pending: [], settled: [], shown: undefined, latest: undefined, empty: undefined, beyond: 0 }
+  return { successes: [], shown: undefined, latest: undefined, empty: undefined, beyond: 0 }
 }
 
 /** Whether too many requests have succeeded after nothing was left. */
@@ -135,22 +131,4 @@ function isBeyond(path: PathQuota, { now }: QuotaFields, { at }: Exchange): bool
   const { empty } = path
   if (empty !== undefined && at >= empty.until && now < empty.end - TOLERANCE) path.beyond++
   return path.beyond > IN_FLIGHT
-}
-
-/** Settles the successes that were over before this request was sent, and drops those whose charge may have ended. */
-function settle({ pending, settled }: PathQuota, { at, until }: Exchange, window: number): void {
-  let isInOrder = true
-  let open = 0
-  for (const success of pending) {
-    if (success.until > at) pending[open++] = success
-    else {
-      isInOrder &&= (settled.at(-1) ?? 0) <= success.at
-      settled.push(success.at)
-    }
-  }
-  pending.length = open
-  if (!isInOrder) settled.sort((one, other) => one - other)
-  // A window can slide, so that each charge ends when the window has passed since its own request.
-  const ended = countBelow(settled, until - (window - SKEW) * 1000)
-  if (ended > 0) settled.splice(0, ended)
 }

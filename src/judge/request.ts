@@ -4,7 +4,7 @@ import { findDuplicateField } from '../ground/duplicate-fields.ts'
 import { isObject, readJson } from '../ground/json.ts'
 import { isDeeperThan } from '../ground/nesting.ts'
 import { readParameters } from '../ground/target.ts'
-import { asciiLowered, comparable } from './names.ts'
+import { asciiLowered, comparable, isPlainHostname, isUnusualName, mayBeHostname } from './names.ts'
 
 /** The fields of a body by their type. A body needs those that are `required`. */
 interface BodyForm {
@@ -23,7 +23,6 @@ export const FORMS: Readonly<Record<string, BodyForm>> = {
 
 /** The operations with the parameter `id`. */
 const WITH_ID: ReadonlySet<string> = new Set(['listDomainGroups', 'updateDomainGroup', 'deleteDomainGroup'])
-
 /** How many different values of `id` are read. No service reads more than one or two. */
 const IDS_READ = 20
 
@@ -40,23 +39,23 @@ export class AskedRequest {
   readonly fields: ReadonlyMap<string, unknown>
   /** The text and the JSON of the body; `undefined` if there is none. */
   readonly content: BodyContent | undefined
-  /** Whether services may read the body in different ways because of its type, of its coding, or of how it is written. */
+  /** Whether services may read the body in different ways because of its type, or of its coding and how it is written. */
   readonly isOddlyTyped: boolean
-  readonly isOddlyCoded: boolean
   readonly isOddlyWritten: boolean
   /** Of the body, in bytes. */
   readonly size: number
-  readonly #names = new Map<string, ReadonlySet<string>>()
+  #isUnusual: boolean | undefined
+  #names: Map<string, ReadonlySet<string>> | undefined
 
   /** `groupsLike` gives the known ids that some services find equal to an id: databases often compare without case. */
-  constructor({ exchange, lenient, query }: ReadExchange, groupsLike: (id: string) => Iterable<string> = () => []) {
+  constructor({ exchange, lenient, query }: ReadExchange, groupsLike: (id: string) => readonly string[] = () => []) {
     const { body, headers } = exchange.request
     this.call = lenient.ok ? lenient.operation.id : ''
-    const parameters = query === undefined ? [] : readParameters(query)
+    const parameters = query === undefined ? NO_PARAMETERS : readParameters(query)
     const hasId = WITH_ID.has(this.call)
     const ids = hasId ? parameters.filter(([name]) => name === 'id').map(([, value]) => value) : []
     const asked = [...new Set(ids)].slice(0, IDS_READ)
-    this.ids = [...new Set(asked.flatMap((id) => [id, ...groupsLike(id)]))]
+    this.ids = asked.length === 0 ? asked : [...new Set(asked.flatMap((id) => [id, ...groupsLike(id)]))]
     this.hasUnknownParameter = parameters.some(([name]) => !hasId || name !== 'id')
     this.form = Object.hasOwn(FORMS, this.call) ? FORMS[this.call] : undefined
     this.size = body.isKnown ? body.size : 0
@@ -69,14 +68,34 @@ export class AskedRequest {
     this.fields = isObject(value) ? new Map(Object.entries(value)) : NO_FIELDS
     const { 'content-type': type = '', 'content-encoding': coding = 'identity' } = headers
     const isJson = JSON_TYPE.test(type)
+    const isCoded = this.size > 0 && (coding !== 'identity' || (isJson && !USUAL_TYPE.test(type)))
     this.isOddlyTyped = this.size > 0 && !isJson
-    this.isOddlyCoded = this.size > 0 && (coding !== 'identity' || (isJson && !USUAL_TYPE.test(type)))
-    this.isOddlyWritten = this.content !== undefined && isOddlyWritten(this.content)
+    this.isOddlyWritten = isCoded || (this.content !== undefined && isOddlyWritten(this.content))
   }
 
   /** Whether services may read the body in different ways. */
   get isOdd(): boolean {
-    return this.isOddlyTyped || this.isOddlyCoded || this.isOddlyWritten
+    return this.isOddlyTyped || this.isOddlyWritten
+  }
+
+  /**
+   * Whether something in the request is beyond what the specification speaks of, so that each service may do as it likes:
+   * refuse it with any code, or store what is sent in another form.
+   */
+  get isUnusual(): boolean {
+    this.#isUnusual ??= this.isOdd || this.ids.length > 1 || this.ids.includes('') || this.#hasUnusualFields()
+    return this.#isUnusual
+  }
+
+  #hasUnusualFields(): boolean {
+    for (const [name, value] of this.fields) {
+      if (value === null) return true
+      if (name === 'name' && typeof value === 'string' && isUnusualName(value)) return true
+      const entries = this.list(name)
+      if (entries.some((entry) => !isPlainHostname(entry) && mayBeHostname(entry))) return true
+      if (this.call !== 'addDomains' && this.names(name).size < entries.length) return true
+    }
+    return false
   }
 
   /** Whether it creates or changes a group. */
@@ -94,6 +113,12 @@ export class AskedRequest {
     return this.fields.has(field)
   }
 
+  /** Whether it has the field with an empty list. */
+  hasEmpty(field: string): boolean {
+    const value = this.fields.get(field)
+    return Array.isArray(value) && value.length === 0
+  }
+
   /** The value of a field that is a text. */
   text(field: string): string | undefined {
     const value = this.fields.get(field)
@@ -103,29 +128,26 @@ export class AskedRequest {
   /** The entries of a field that is a list of texts; empty for any other. */
   list(field: string): readonly string[] {
     const value = this.fields.get(field)
-    return areTexts(value) ? value : []
+    return areTexts(value) ? value : NO_TEXTS
   }
 
   /** The entries of a list in comparable form. */
   names(field: string): ReadonlySet<string> {
-    return this.#namesIn([field], field)
+    this.#names ??= new Map()
+    const names = this.#names.get(field) ?? new Set(this.list(field).map(comparable))
+    this.#names.set(field, names)
+    return names
   }
 
   /** The entries of all lists in comparable form. */
   get allNames(): ReadonlySet<string> {
-    return this.#namesIn(this.form?.lists ?? [], '')
-  }
-
-  #namesIn(fields: readonly string[], key: string): ReadonlySet<string> {
-    const known = this.#names.get(key)
-    if (known !== undefined) return known
-    const names = new Set(fields.flatMap((field) => this.list(field).map(comparable)))
-    this.#names.set(key, names)
-    return names
+    return new Set((this.form?.lists ?? []).flatMap((field) => [...this.names(field)]))
   }
 }
 
 const NO_FIELDS: ReadonlyMap<string, unknown> = new Map()
+const NO_TEXTS: readonly string[] = []
+const NO_PARAMETERS: ReturnType<typeof readParameters> = []
 const BYTE_ORDER_MARK = '\ufeff'
 /** Bodies with deeper nesting, or with numbers like these, may be beyond what a parser reads. */
 const DEEP = 16

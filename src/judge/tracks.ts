@@ -11,8 +11,9 @@ export interface Track {
   readonly figures: FigureTrack
   readonly scheme: SchemeTrack
   readonly charges: ChargeTrack
-  /** The number of the latest exchange whose effect the belief has. */
-  seen: number
+  /** How many changes were made with this key, and how many with others when it was used last. */
+  own: number
+  others: number
   /** How much the belief had when it was last counted. */
   size: number
 }
@@ -35,12 +36,9 @@ export class Tracks {
   readonly #all = new Map<string, Track>()
   readonly #isCertain: (name: string) => boolean
   readonly #isSoleWriter: boolean
-  #exchanges = 0
   #latest: string | undefined
-  /** The key of the latest change, and the number of the latest change with another key. */
-  #changer: string | undefined
-  #changed = 0
-  #changedBefore = 0
+  /** How many changes were made with all keys. */
+  #changes = 0
   #size = 0
 
   constructor({ isSoleWriter = false, isOwnName }: AccountTerms) {
@@ -50,26 +48,23 @@ export class Tracks {
 
   /** The track of a key, for its next exchange. */
   of(credentials: Credentials): Track {
-    this.#exchanges++
-    const name = nameOf(credentials)
+    const name = credentials.kind === 'sent' ? credentials.key : ''
     const track = this.#all.get(name) ?? this.#create()
     if (this.#latest !== name) {
       this.#all.delete(name)
       this.#all.set(name, track)
       this.#latest = name
     }
-    const foreign = this.#changer === name ? this.#changedBefore : this.#changed
-    if (track.seen < foreign) track.belief.forget()
-    track.seen = this.#exchanges
+    const others = this.#changes - track.own
+    if (track.others !== others) track.belief.forget()
+    track.others = others
     return track
   }
 
-  /** Notes that the latest exchange may have changed the account of this key. */
-  noteChange(credentials: Credentials): void {
-    const name = nameOf(credentials)
-    if (this.#changer !== name) this.#changedBefore = this.#changed
-    this.#changer = name
-    this.#changed = this.#exchanges
+  /** Notes that a request with this key may have changed its account. */
+  noteChange(track: Track): void {
+    this.#changes++
+    track.own++
   }
 
   /** Keeps the memory bounded, once the belief of a track has changed. */
@@ -97,12 +92,7 @@ export class Tracks {
       figures: new FigureTrack(),
       scheme: new SchemeTrack(),
       charges: new ChargeTrack(this.#isSoleWriter),
-      seen: this.#exchanges,
-      size: 0,
+      ...{ own: 0, others: this.#changes, size: 0 },
     }
   }
-}
-
-function nameOf(credentials: Credentials): string {
-  return credentials.kind === 'sent' ? credentials.key : ''
 }

@@ -21,11 +21,10 @@ export function decideVerdicts(
   observations: readonly ChoiceObservation[],
   { ids, alternatives }: Pick<Choices, 'ids' | 'alternatives'>,
 ): AssumptionVerdict[] {
-  const numbers = new Map(ids.map((id) => [id, [0]]))
-  for (const { id, number } of alternatives) numbers.get(id)?.push(number)
   return ids.map((id) => {
-    const about = observations.filter((each) => each.id === id)
-    return decideVerdict(id, numbers.get(id) ?? [0], about)
+    const all = [0, ...alternatives.filter((each) => each.id === id).map(({ number }) => number)]
+    const about = observations.filter((each) => each.id === id && each.permits.some((number) => all.includes(number)))
+    return decideVerdict(id, all, about)
   })
 }
 
@@ -36,38 +35,24 @@ function decideVerdict(
 ): AssumptionVerdict {
   let left = all
   const decisive: ChoiceObservation[] = []
-  for (const observation of inPreference(observations)) {
-    if (!observation.permits.some((number) => all.includes(number))) continue
+  // Those that say most come first, then those that were seen most often.
+  const inPreference = (one: ChoiceObservation, other: ChoiceObservation) =>
+    one.permits.length - other.permits.length || other.count - one.count
+  for (const observation of observations.toSorted(inPreference)) {
     const rest = left.filter((number) => observation.permits.includes(number))
     if (rest.length === left.length) continue
     decisive.push(observation)
     left = rest
-    if (rest.length === 0) return { id, verdict: 'contradicted', evidence: evidenceOf(sidesOf(decisive)) }
+    if (rest.length === 0) break
   }
   const evidence = evidenceOf(decisive)
+  const [only, ...others] = left
+  if (only === undefined) return { id, verdict: 'contradicted', evidence }
   if (left.length === all.length) return { id, verdict: 'undecided', evidence }
-  const [only = 0, ...others] = left
   if (others.length > 0) return { id, verdict: 'undecided', evidence, left }
   return only === 0
     ? { id, verdict: 'as chosen', evidence }
     : { id, verdict: 'alternative', alternative: only, evidence }
-}
-
-/** The observations that say most come first, then those that were seen most often. */
-function inPreference(observations: readonly ChoiceObservation[]): readonly ChoiceObservation[] {
-  return observations.toSorted((one, other) => one.permits.length - other.permits.length || other.count - one.count)
-}
-
-/** The fewest of the observations that contradict each other. The last one contradicts the others together. */
-function sidesOf(contradicting: readonly ChoiceObservation[]): readonly ChoiceObservation[] {
-  let kept = contradicting
-  for (const each of contradicting) {
-    const others = kept.filter((other) => other !== each)
-    const [first, ...rest] = others
-    const common = first?.permits.filter((number) => rest.every(({ permits }) => permits.includes(number)))
-    if (common?.length === 0) kept = others
-  }
-  return kept
 }
 
 /** Some exchanges of each observation, as many of each as there is room for. */

@@ -1,11 +1,13 @@
 import { FIXTURE_NAMES, loadFixture } from '../accounts/fixture.ts'
-import type { ControlRequest } from '../admin/control.ts'
 import type {
   AccountReport,
   ClockReport,
   DailyRecords,
+  DomainReport,
   FaultReport,
+  GroupReport,
   KeyReport,
+  MonitoredDomainReport,
   OverviewReport,
   QuotaReport,
   SnapshotReport,
@@ -13,20 +15,18 @@ import type {
 } from '../contract/control-plane.ts'
 import type { Bucket, Open, Plan } from '../contract/names.ts'
 import type { CoverageReport } from '../coverage/report.ts'
+import type { RecordPin } from '../domain/dmarc.ts'
 import type { Ending } from '../domain/endings.ts'
 import type { Fixture } from '../domain/fixture.ts'
+import type { ProfileName } from '../domain/profile.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
 import type { KnownFaultRule } from '../faults/kinds.ts'
 import { isObject } from '../ground/json.ts'
-import { type AccountDomains, openDomains } from './account-domains.ts'
-import { type AccountGroups, openGroups } from './account-groups.ts'
-import { type AccountRequests, openRequests } from './account-requests.ts'
-import type { AccountScope } from './account-scope.ts'
-import { joinNames, readFields, readParameters } from './arguments.ts'
-import type { CallId, DataOf } from './control-client.ts'
-import { ControlError } from './control-error.ts'
-import { type Span, writeDuration } from './duration.ts'
-import type { RequestEvents } from './request-events.ts'
+import { show } from '../ground/show.ts'
+import { type CallArguments, readFields } from './arguments.ts'
+import type { AccountScope, CallId, DataOf } from './control-client.ts'
+import { ControlError, refuseArgument } from './control-error.ts'
+import { type AccountRequests, openEvents, openRequests, type RequestEvents } from './requests.ts'
 
 /** The properties of a new account. For all others, the options of the server apply. */
 export interface AccountOptions {
@@ -93,11 +93,8 @@ export class Account {
     /** The time of the clock, in RFC 3339. */
     now: (): Promise<string> => this.#scope.askFor('now', 'getClock'),
     /** Advances the clock by `{ hours: 1 }` or by an ISO 8601 duration such as `PT1H`. */
-    advance: async (span: Span | string): Promise<ClockReport> => {
-      const parts = isObject(span) ? readFields(span) : span
-      const advance = typeof parts === 'string' ? parts : writeDuration(parts)
-      return this.#scope.ask('updateClock', { body: { advance } })
-    },
+    advance: async (span: Span | string): Promise<ClockReport> =>
+      this.#scope.ask('updateClock', { body: { advance: typeof span === 'string' ? span : writeDuration(span) } }),
     /** Sets the clock to a later instant, in RFC 3339. */
     set: (now: string): Promise<ClockReport> => this.#scope.ask('updateClock', { body: { now } }),
     /**
@@ -123,10 +120,9 @@ export class Account {
     /** The rules with their counts. */
     list: (): Promise<FaultReport[]> => this.#scope.list('listFaults', 'faults'),
     /** Removes the rule with this id. */
-    remove: async (fault: string): Promise<void> =>
-      void (await this.#scope.ask('deleteFault', { parameters: { fault } })),
+    remove: (fault: string): Promise<void> => this.#scope.tell('deleteFault', { parameters: { fault } }),
     /** Removes all rules. */
-    clear: async (): Promise<void> => void (await this.#scope.ask('clearFaults')),
+    clear: (): Promise<void> => this.#scope.tell('clearFaults'),
   }
 
   readonly keys = {
@@ -140,7 +136,7 @@ export class Account {
     disable: (key: string): Promise<KeyReport> => this.#changeKey(key, true),
     enable: (key: string): Promise<KeyReport> => this.#changeKey(key, false),
     /** Deletes the key with this id. */
-    delete: async (key: string): Promise<void> => void (await this.#scope.ask('deleteKey', { parameters: { key } })),
+    delete: (key: string): Promise<void> => this.#scope.tell('deleteKey', { parameters: { key } }),
   }
 
   readonly quotas = {
@@ -163,8 +159,7 @@ export class Account {
     restore: (snapshot: string): Promise<AccountReport> =>
       this.#askAccount('restoreSnapshot', { parameters: { snapshot } }),
     list: (): Promise<SnapshotReport[]> => this.#scope.list('listSnapshots', 'snapshots'),
-    delete: async (snapshot: string): Promise<void> =>
-      void (await this.#scope.ask('deleteSnapshot', { parameters: { snapshot } })),
+    delete: (snapshot: string): Promise<void> => this.#scope.tell('deleteSnapshot', { parameters: { snapshot } }),
   }
 
   /** The settings and the size of the account. */
@@ -187,7 +182,7 @@ export class Account {
    * with this X-Request-Id.
    */
   async export(options: { before?: string } = {}): Promise<Fixture> {
-    return this.#scope.ask('exportState', { query: readParameters(options) })
+    return this.#scope.ask('exportState', { query: options })
   }
 
   /**
@@ -219,8 +214,8 @@ export class Account {
     domain?: string | readonly string[]
   }): Promise<DailyRecords[]> {
     const { domain, ...period } = readFields(wanted)
-    const query = readParameters({ ...period, domain: joinNames('domain', domain) })
-    return this.#scope.askFor('days', 'listDailyRecords', { query })
+    const names = Array.isArray(domain) && domain.every((name) => typeof name === 'string') ? domain.join() : domain
+    return this.#scope.askFor('days', 'listDailyRecords', { query: { ...period, domain: names } })
   }
 
   /**
@@ -228,16 +223,15 @@ export class Account {
    * By default the last 90 refreshes; at most 366 are possible.
    */
   async overview(options: { days?: number } = {}): Promise<OverviewReport> {
-    return this.#scope.ask('getOverview', { query: readParameters(options) })
+    return this.#scope.ask('getOverview', { query: options })
   }
 
   /**
    * The account's requests from now on, as they are answered: `for await (const request of account.events())`. They end
-   * when the loop is left, `signal` is aborted, or the server stops. A reader that is 1,000 requests or 16 MiB behind
-   * gets those. Then it gets a `ControlError` with the code `lost` and the number of missing requests.
+   * when the loop is left, `signal` is aborted, or the server stops.
    */
   events(options: { signal?: AbortSignal } = {}): RequestEvents {
-    return this.#scope.events.open(this.id, options)
+    return openEvents(this.#scope.client, this.id, options)
   }
 
   /** The parts of the contract that the account's requests have shown, with commands that would show the others. */
@@ -251,8 +245,8 @@ export class Account {
   }
 
   /** Deletes the account. The `default` account cannot be deleted; reset it instead. */
-  async delete(): Promise<void> {
-    await this.#scope.ask('deleteAccount')
+  delete(): Promise<void> {
+    return this.#scope.tell('deleteAccount')
   }
 
   /** `await using account = …` deletes the account at the end of the block, unless it is already deleted. */
@@ -268,7 +262,7 @@ export class Account {
     return this.#scope.askFor('key', 'updateKey', { parameters: { key }, body: { disabled } })
   }
 
-  #askAccount(operationId: AccountCallId, request?: ControlRequest): Promise<AccountReport> {
+  #askAccount(operationId: AccountCallId, request?: CallArguments): Promise<AccountReport> {
     return this.#scope.askFor('account', operationId, request)
   }
 }
@@ -293,4 +287,100 @@ export async function withFixture(options: { fixture?: string | Fixture }): Prom
 async function readFixture(fixture: string | Fixture): Promise<Fixture> {
   const { file: _, origin: __, ...document } = await loadFixture(fixture)
   return document
+}
+
+/** Hostnames, as separate arguments or as a list. */
+type Names = readonly string[] | readonly [names: readonly string[]]
+
+type AccountDomains = ReturnType<typeof openDomains>
+
+/** Sets up an account's domains for a test. These calls cost no quota, meet no fault and are not in the journal. */
+function openDomains(scope: AccountScope) {
+  const change = (operation: 'addMonitoredDomains' | 'removeMonitoredDomains', names: Names): Promise<string[]> => {
+    const [first] = names
+    const domains = names.length === 1 && Array.isArray(first) ? first : names
+    return scope.askFor('domains', operation, { body: { domains } })
+  }
+  return {
+    /** The domains in the order of their addition, and the inputs of their figures. */
+    list: (): Promise<MonitoredDomainReport[]> => scope.list('listMonitoredDomains', 'domains'),
+    /**
+     * Adds domains by the rules of POST /domains. Resolves to the added domains, with the names that the service uses.
+     * A `ControlError` with the code `refused` contains the code of the service's refusal.
+     */
+    add: (...names: Names): Promise<string[]> => change('addMonitoredDomains', names),
+    /** Removes domains by the rules of DELETE /domains, and removes them from their groups. */
+    remove: (...names: Names): Promise<string[]> => change('removeMonitoredDomains', names),
+    /** Sets the monitoring features that use a domain. While there are any, it cannot be removed. */
+    setFeatures: (domain: string, features: readonly string[]): Promise<DomainReport> =>
+      scope.ask('setFeatures', { parameters: { domain }, body: { features } }),
+    /** Sets fields of a domain's DMARC record to fixed values, or chooses the domain's profile. */
+    pin: (domain: string, fields: RecordPin & { profile?: ProfileName }): Promise<DomainReport> =>
+      scope.ask('pinDmarc', { parameters: { domain }, body: fields }),
+    /** Removes the fixed values and the chosen profile, so that the record follows the generated figures again. */
+    unpin: (domain: string): Promise<DomainReport> => scope.ask('unpinDmarc', { parameters: { domain } }),
+  }
+}
+
+/** A group to create. */
+export interface NewGroup {
+  name: string
+  /** Its members, which must be monitored. None by default. */
+  domains?: readonly string[]
+}
+
+/** The changes of a group: at least one field. `domains` cannot be combined with the other two lists. */
+export interface GroupChange {
+  name?: string
+  /** The new list of all members. */
+  domains?: readonly string[]
+  add_domains?: readonly string[]
+  remove_domains?: readonly string[]
+}
+
+type AccountGroups = ReturnType<typeof openGroups>
+
+/**
+ * Sets up an account's groups for a test, by the rules of the service. These calls cost no quota, meet no fault and are
+ * not in the journal. A `ControlError` with the code `refused` contains the code of the service's refusal.
+ */
+function openGroups(scope: AccountScope) {
+  return {
+    /** In the order of their creation. */
+    list: (): Promise<GroupReport[]> => scope.list('listGroups', 'groups'),
+    /** Creates a group by the rules of POST /domaingroups. */
+    create: (group: NewGroup): Promise<GroupReport> => scope.askFor('group', 'createGroup', { body: group }),
+    /** Changes the group with this id by the rules of PATCH /domaingroups. */
+    update: (group: string, change: GroupChange): Promise<GroupReport> =>
+      scope.askFor('group', 'updateGroup', { parameters: { group }, body: change }),
+    /** Deletes the group with this id. Its members stay monitored. */
+    delete: (group: string): Promise<void> => scope.tell('deleteGroup', { parameters: { group } }),
+  }
+}
+
+/** A length of time: the sum of its parts. */
+export interface Span {
+  weeks?: number
+  days?: number
+  hours?: number
+  minutes?: number
+  seconds?: number
+}
+
+const SECONDS = { weeks: 604_800, days: 86_400, hours: 3_600, minutes: 60, seconds: 1 } as const
+
+/** The ISO 8601 duration of a span, in whole seconds. @throws ControlError for anything else */
+function writeDuration(span: Span): string {
+  const parts = isObject(span) ? Object.entries(readFields(span)).filter(([, amount]) => amount !== undefined) : []
+  const seconds = parts.map(([unit, amount]) => {
+    const isUnit = Object.hasOwn(SECONDS, unit) && typeof amount === 'number' && amount >= 0
+    return isUnit ? amount * SECONDS[unit as keyof Span] : Number.NaN
+  })
+  const total = seconds.reduce((sum, each) => sum + each, 0)
+  // 0.1 hours are 360 seconds, but a clock shows no fraction of a second.
+  const isWhole = Math.abs(total - Math.round(total)) < 1e-6 && Number.isSafeInteger(Math.round(total))
+  if (parts.length > 0 && isWhole) return `PT${Math.round(total)}S`
+  const units = Object.keys(SECONDS).join(', ')
+  const form = `by an object such as { hours: 1 } with the units ${units}, or by a text such as PT1H`
+  throw refuseArgument('/advance', `A clock advances by whole seconds, given ${form}, which ${show(span)} is not.`)
 }

@@ -1,5 +1,33 @@
+import type { ControlRequest } from '../admin/control.ts'
 import { show } from '../ground/show.ts'
 import { ControlError, refuseArgument } from './control-error.ts'
+
+/** The arguments of a call. JavaScript can pass any value in each place. */
+export interface CallArguments {
+  /** The values of the path parameters, which are texts. */
+  parameters?: Readonly<Record<string, unknown>>
+  /** An object of texts, numbers and booleans. */
+  query?: object | undefined
+  body?: unknown
+}
+
+/** A request to the control plane, of copies, as over HTTP. @throws ControlError for arguments that cannot be sent */
+export function readArguments({ parameters = {}, query, body }: CallArguments): ControlRequest {
+  for (const [name, value] of Object.entries(parameters)) {
+    if (typeof value !== 'string')
+      throw refuseArgument(name, `\`${name}\` must be a text, which ${show(value)} is not.`)
+  }
+  const given = Object.entries(readFields(query)).filter(([, each]) => each !== undefined)
+  for (const [name, each] of given) {
+    if (typeof each === 'string' || typeof each === 'number' || typeof each === 'boolean') continue
+    throw refuseArgument(name, `\`${name}\` must be a text, a number, true or false, which ${show(each)} is not.`)
+  }
+  return {
+    parameters: parameters as Record<string, string>,
+    query: Object.fromEntries(given.map(([name, each]) => [name, String(each)])),
+    ...(body !== undefined && { body: copyArgument(body) }),
+  }
+}
 
 /** A copy through JSON, as over HTTP. Neither side can change an object of the other. @throws ControlError */
 export function copyArgument(value: unknown): unknown {
@@ -9,7 +37,7 @@ export function copyArgument(value: unknown): unknown {
 /** JSON omits functions and symbols silently. */
 function refuseUnsaid(_: string, value: unknown): unknown {
   if (typeof value !== 'function' && typeof value !== 'symbol') return value
-  throw new ControlError('invalid_json', `The argument must be JSON, which ${show(value)} is not.`, [])
+  throw new ControlError('invalid_json', `The argument must be JSON, which ${show(value)} is not.`)
 }
 
 /** The fields of an options object; none for `undefined`. @throws ControlError for any other value. */
@@ -21,34 +49,6 @@ export function readFields(value: unknown): Record<string, unknown> {
   return asJson(() => ({ ...value }))
 }
 
-/** An options object as query parameters. Those that are `undefined` are left out. @throws ControlError */
-export function readParameters(value: unknown): Record<string, string> {
-  const given = Object.entries(readFields(value ?? undefined)).filter(([, each]) => each !== undefined)
-  for (const [name, each] of given) {
-    if (typeof each === 'string' || typeof each === 'number' || typeof each === 'boolean') continue
-    throw refuseArgument(name, `\`${name}\` must be a text, a number, true or false, which ${show(each)} is not.`)
-  }
-  return Object.fromEntries(given.map(([name, each]) => [name, String(each)]))
-}
-
-/** A list of names as one parameter. Other values stay unchanged. @throws ControlError for a list with other items. */
-export function joinNames(parameter: string, value: unknown): unknown {
-  if (!Array.isArray(value)) return value
-  for (const name of value) {
-    if (typeof name === 'string') continue
-    throw refuseArgument(parameter, `\`${parameter}\` must have only texts, which ${show(name)} is not.`)
-  }
-  return value.join(',')
-}
-
-/** Refuses an id or a name that is no text. @throws ControlError */
-export function refuseOtherThanTexts(parameters: Readonly<Record<string, unknown>>): void {
-  for (const [name, value] of Object.entries(parameters)) {
-    if (typeof value !== 'string')
-      throw refuseArgument(name, `\`${name}\` must be a text, which ${show(value)} is not.`)
-  }
-}
-
 /** The result of `read`. An object may have a field that throws when it is read. @throws ControlError */
 function asJson<Value>(read: () => Value): Value {
   try {
@@ -56,32 +56,6 @@ function asJson<Value>(read: () => Value): Value {
   } catch (error) {
     if (error instanceof ControlError) throw error
     const [reason = ''] = String(error instanceof Error ? error.message : error).split('\n')
-    throw new ControlError('invalid_json', `The argument must be JSON: ${reason}.`, [])
+    throw new ControlError('invalid_json', `The argument must be JSON: ${reason}.`)
   }
-}
-
-/** What an option must be: in words, and as a test. */
-interface ExpectedOption {
-  words: string
-  fits(value: unknown): boolean
-}
-
-/** The options of a method. @throws ControlError for an unknown option, and for a value that does not fit */
-export function readOptions<Name extends string>(
-  method: string,
-  given: unknown,
-  known: Readonly<Record<Name, ExpectedOption>>,
-): Readonly<Partial<Record<Name, unknown>>> {
-  const options = readFields(given)
-  const names = Object.keys(known)
-  for (const [name, value] of Object.entries(options)) {
-    if (!Object.hasOwn(known, name)) {
-      const others = `there ${names.length === 1 ? 'is' : 'are'} ${names.join(', ')}`
-      throw refuseArgument(name, `\`${name}\` is no option of ${method}(); ${others}.`)
-    }
-    const { words, fits } = known[name as Name]
-    if (value === undefined || fits(value)) continue
-    throw refuseArgument(name, `\`${name}\` must be ${words}, which ${show(value)} is not.`)
-  }
-  return options as Partial<Record<Name, unknown>>
 }

@@ -4,8 +4,8 @@ import { digestOf } from '../ground/secrets.ts'
 import type { AccountOptions, AccountWithKey } from './account.ts'
 import { readFields } from './arguments.ts'
 import { ControlError } from './control-error.ts'
+import { type ControlAddress, HttpTransport } from './http-transport.ts'
 import { createAccount, type Library, openLibrary, partsOn } from './library.ts'
-import { type ControlAddress, RemoteClient } from './remote-client.ts'
 
 /** What a program uses of a server that another program has started. */
 export interface Attachment {
@@ -17,7 +17,7 @@ export interface Attachment {
 }
 
 export interface AttachmentTerms {
-  address: ControlAddress
+  address: Omit<ControlAddress, 'words'>
   baseUrl: string
   /** The properties of each account for which nothing else is said. */
   accounts: Omit<AccountOptions, 'id' | 'apiKey'>
@@ -27,6 +27,13 @@ export interface AttachmentTerms {
   nameUser(): string
   /** Whether the server goes on when its users have ended. */
   lasts?: boolean
+}
+
+const OF_TRIAL: ControlAddress['words'] = {
+  server: 'The stand-in of the run',
+  silence: 'the run has ended, or UNDERSTUDY_ADMIN_URL is wrong',
+  address: 'UNDERSTUDY_ADMIN_URL must be that of the run',
+  token: 'Give it as the option adminToken.',
 }
 
 /**
@@ -43,12 +50,13 @@ export async function attach({
   lasts = false,
 }: AttachmentTerms): Promise<Attachment> {
   const stopping = new AbortController()
-  const remote = await RemoteClient.connect(address, stopping.signal)
-  await remote.look()
+  const transport = await HttpTransport.connect({ ...address, words: OF_TRIAL }, stopping.signal)
   const own = new Map<string, AccountWithKey>()
   const shows = (id: string) => own.has(id)
   // Of the requests without an account, it is not known whose they are.
-  const parts = partsOn(remote, { baseUrl, shows, sees: (id) => id !== null && shows(id), lasts })
+  const parts = partsOn(transport, { baseUrl, shows, sees: (id) => id !== null && shows(id), lasts })
+  // Learns which request is the newest.
+  await parts.client.call('listAllRequests', { query: { limit: 1 } })
 
   async function create(options: AccountOptions = {}): Promise<AccountWithKey> {
     const account = await createNamed(options)
@@ -68,23 +76,18 @@ export async function attach({
       } catch (error) {
         // Another user may have the same name, such as the same file in another project of a test runner.
         const isTaken = error instanceof ControlError && error.code === 'taken'
-        if (!isTaken || !(await exists(id))) throw error
+        const parameters = { account: id }
+        const exists = () => parts.client.call('getAccount', { parameters }).catch(() => undefined)
+        if (!isTaken || (await exists()) === undefined) throw error
       }
     }
   }
 
-  function exists(account: string): Promise<boolean> {
-    return remote.call('getAccount', { parameters: { account } }).then(
-      () => true,
-      () => false,
-    )
-  }
-
   const main = await create(apiKey === undefined ? {} : { apiKey })
-  const library = openLibrary(parts, { account: main, shows })
+  const library = openLibrary(parts, main)
   return {
     library: { ...library, createAccount: create, apiKey: main.apiKey, account: library.account as AccountWithKey },
-    instance: remote.instance,
+    instance: transport.instance,
     async detach() {
       try {
         await Promise.all([...own.values()].map((account) => account[Symbol.asyncDispose]()))

@@ -3,7 +3,7 @@ import type { Open } from '../contract/names.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 
 /** The reason for the refusal of a call. */
-export type ControlErrorCode = AdminCode | 'stopped' | 'timeout' | 'lost'
+export type ControlErrorCode = AdminCode | 'stopped' | 'timeout'
 
 /** One error in a call. */
 export interface ControlProblem {
@@ -18,13 +18,13 @@ export interface ControlProblem {
 export class ControlError extends Error {
   override name = 'ControlError'
   /**
-   * An error code of the control plane's document, such as `not_found` or `invalid_value`; `stopped`; `timeout` of
-   * `waitFor`; or `lost` of `events`.
+   * An error code of the control plane's document, such as `not_found` or `invalid_value`; `stopped`; or `timeout` of
+   * `waitFor`.
    */
   readonly code: ControlErrorCode
   readonly problems: readonly ControlProblem[]
 
-  constructor(code: ControlErrorCode, message: string, problems: readonly ControlProblem[]) {
+  constructor(code: ControlErrorCode, message: string, problems: readonly ControlProblem[] = []) {
     super(message)
     this.code = code
     this.problems = problems

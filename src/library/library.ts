@@ -1,17 +1,15 @@
 import type { ExchangeLog } from '../accounts/exchange-log.ts'
 import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
-import type { Control, ControlRequest } from '../admin/control.ts'
+import type { Control } from '../admin/control.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { AccountReport, FaultSetReport, VerdictReport } from '../contract/control-plane.ts'
 import type { CoverageReport } from '../coverage/report.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
 import type { RequestReport } from '../journal/description.ts'
 import { Account, type AccountOptions, type AccountWithKey, withFixture } from './account.ts'
-import { AccountScope } from './account-scope.ts'
-import { type CallId, type ControlClient, type DataOf, DirectClient } from './control-client.ts'
+import { AccountScope, ControlClient, directTransport, type Transport } from './control-client.ts'
 import { ControlError } from './control-error.ts'
-import { type AllRequestsFilter, readList, readRequests } from './lists.ts'
-import { EventReader, type RequestEvents } from './request-events.ts'
+import { type AllRequestsFilter, openEvents, type RequestEvents, readRequests, type Shows } from './requests.ts'
 import { type ViolationSource, type ViolationWatch, ViolationWatches, type WatchOptions } from './violations.ts'
 
 /**
@@ -54,49 +52,24 @@ export interface Library {
   clearVerdict(): Promise<void>
 }
 
-/** How the library reaches a server. */
+/** How the library reaches a server, and what it shows of it. */
 export interface LibraryParts {
   baseUrl: string
   client: ControlClient
-  events: EventReader
   watches: ViolationWatches
-}
-
-/** What a library shows of a server. */
-export interface LibraryView {
-  /** Used in place of the `default` account of the server, with its key. */
-  account: { id: string; apiKey: string | undefined }
   /** The accounts that the lists of the library show. */
-  shows(accountId: string): boolean
+  shows: Shows
 }
 
-/** The operations that clear the journal of an account. */
-const CLEARING: ReadonlySet<CallId> = new Set<CallId>(['clearRequests', 'resetAccount', 'deleteAccount'])
-
-/** The parts of a library on a client. `sees` tells the accounts whose violations a watch sees. */
+/** `sees` tells the accounts whose violations a watch sees. */
 export function partsOn(
-  client: ControlClient,
-  { baseUrl, sees, shows, lasts }: { baseUrl: string; shows: LibraryView['shows'] } & Omit<ViolationSource, 'client'>,
+  transport: Transport,
+  { baseUrl, shows, ...source }: Pick<LibraryParts, 'baseUrl' | 'shows'> & Omit<ViolationSource, 'client'>,
 ): LibraryParts {
-  const watches = new ViolationWatches({ client, sees, lasts })
-  const events = new EventReader(client, shows)
-  const attentive: ControlClient = {
-    stopping: client.stopping,
-    journalLimit: client.journalLimit,
-    get newest() {
-      return client.newest
-    },
-    limits: () => client.limits(),
-    events: (...wanted) => client.events(...wanted),
-    async call<Id extends CallId>(operationId: Id, request?: ControlRequest): Promise<DataOf<Id>> {
-      if (CLEARING.has(operationId)) await watches.catchUp()
-      const data = await client.call(operationId, request)
-      if (operationId === 'listRequests' || operationId === 'listAllRequests')
-        events.note(request?.parameters?.['account'], (data as DataOf<'listRequests'>).requests)
-      return data
-    },
-  }
-  return { baseUrl, client: attentive, events, watches }
+  const client = new ControlClient(transport)
+  const watches = new ViolationWatches({ client, ...source })
+  client.beforeClearing = () => watches.catchUp()
+  return { baseUrl, client, watches, shows }
 }
 
 /** Creates an account. Rejects with a `FixtureError` if a file cannot be used. */
@@ -106,19 +79,19 @@ export async function createAccount(parts: LibraryParts, options: AccountOptions
   return accountOf(parts, account.id, api_key) as AccountWithKey
 }
 
-function accountOf({ client, events, baseUrl }: LibraryParts, id: string, key?: string): Account {
-  return new Account(new AccountScope(id, client, events), baseUrl, key)
+function accountOf({ client, baseUrl }: LibraryParts, id: string, key?: string): Account {
+  return new Account(new AccountScope(id, client), baseUrl, key)
 }
 
-/** The operations of the control plane as methods. */
-export function openLibrary(parts: LibraryParts, { account, shows }: LibraryView): Library {
-  const { client, events, watches } = parts
+/** The operations of the control plane as methods. `account` takes the place of the `default` account of the server. */
+export function openLibrary(parts: LibraryParts, account: { id: string; apiKey: string | undefined }): Library {
+  const { client, watches, shows } = parts
   const main = accountOf(parts, account.id, account.apiKey)
   return {
     apiKey: account.apiKey,
     account: main,
     requests: { list: (filter = {}) => readRequests(client, 'listAllRequests', filter, {}, shows) },
-    events: (options = {}) => events.open(undefined, options),
+    events: (options = {}) => openEvents(client, undefined, options, shows),
     createAccount: async (options = {}) => createAccount(parts, options),
     async findAccount(id) {
       if (id === DEFAULT_ACCOUNT && main.id !== id) return main
@@ -126,7 +99,7 @@ export function openLibrary(parts: LibraryParts, { account, shows }: LibraryView
       return accountOf(parts, id, id === main.id && main.apiKey !== undefined ? main.apiKey : (api_key ?? undefined))
     },
     async listAccounts() {
-      const all = await readList<AccountReport>(client, { operation: 'listAccounts', name: 'accounts' })
+      const all = await client.list<AccountReport>('listAccounts', 'accounts')
       return all.filter(({ id }) => shows(id))
     },
     async listFaultSets() {
@@ -154,11 +127,10 @@ export function openDirectLibrary(
   load: () => Promise<Control>,
   { baseUrl, apiKey, exchanges, contract, stopping }: ServerParts,
 ): Library {
-  const client = new DirectClient(load, exchanges.journal, contract.catalogue, stopping)
+  const transport = directTransport(load, exchanges.journal, contract.catalogue, stopping)
   const shows = () => true
   // The server ends with the process of the tests.
-  const parts = partsOn(client, { baseUrl, shows, sees: shows, lasts: false })
-  return openLibrary(parts, { account: { id: DEFAULT_ACCOUNT, apiKey }, shows })
+  return openLibrary(partsOn(transport, { baseUrl, shows, sees: shows, lasts: false }), { id: DEFAULT_ACCOUNT, apiKey })
 }
 
 function inSnakeCase(options: Record<string, unknown>): unknown {

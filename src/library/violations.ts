@@ -1,11 +1,10 @@
 import type { VerdictReport } from '../contract/control-plane.ts'
-import { isObject } from '../ground/json.ts'
 import { nextTurn } from '../ground/timers.ts'
 import type { RequestReport } from '../journal/description.ts'
-import { readOptions } from './arguments.ts'
+import { readFields } from './arguments.ts'
 import type { ControlClient } from './control-client.ts'
-import { ControlError } from './control-error.ts'
-import { readRequests } from './lists.ts'
+import { ControlError, refuseArgument } from './control-error.ts'
+import { readRequests } from './requests.ts'
 
 /** A request that violates the contract, with a request that would be accepted. */
 export type ViolationReport = VerdictReport['violations']['first'][number]
@@ -73,6 +72,17 @@ export interface ViolationSource {
   lasts: boolean
 }
 
+/** What a watch is for, and what it has seen. */
+interface Watch extends Omit<WatchOptions, 'account'> {
+  /** The id of its account. */
+  account: string | undefined
+  /** The ordinal of the last request before it. */
+  since: number
+  count: number
+  /** The violations of each kind: their number, and the first of them. */
+  kinds: Map<string, { count: number; first: ViolationReport }>
+}
+
 /** Reads the violations from the journal, and assigns each of them to a watch. */
 export class ViolationWatches {
   readonly #source: ViolationSource
@@ -89,15 +99,20 @@ export class ViolationWatches {
 
   /** Invalid options are reported by `end`. */
   open(options: unknown): ViolationWatch {
-    let watch: Watch
-    try {
-      watch = new Watch(readOptions('watchViolations', options, OPTIONS) as WatchOptions, this.#source.client.newest)
-    } catch (error) {
-      return { end: () => Promise.reject(error) }
-    }
-    this.#open.add(watch)
     let ended: Promise<void> | undefined
-    return { end: () => (ended ??= this.#end(watch)) }
+    try {
+      const { account, ...rest } = readFields(options) as WatchOptions
+      const { id } = readFields(account)
+      if (account !== undefined && typeof id !== 'string') {
+        throw refuseArgument('account', '`account` must be an account.')
+      }
+      const since = this.#source.client.transport.newest
+      const watch: Watch = { ...rest, account: id as string | undefined, since, count: 0, kinds: new Map() }
+      this.#open.add(watch)
+      return { end: () => (ended ??= this.#end(watch)) }
+    } catch (error) {
+      return { end: () => (ended ??= Promise.reject(error)) }
+    }
   }
 
   /** Reads the violations so far, before something clears a journal. Nothing is read if nobody wants to know. */
@@ -115,16 +130,14 @@ export class ViolationWatches {
     } finally {
       this.#open.delete(watch)
     }
-    const { account } = watch
-    if (account !== undefined) this.#remember(account.id)
-    if (account !== undefined && !watch.permits) await this.#warnOfLosses(account.id, watch.name)
-    await watch.judge(this.#source.lasts)
-  }
-
-  #remember(account: string): void {
-    this.#former.add(account)
-    const [oldest] = this.#former
-    if (oldest !== undefined && this.#former.size > FORMER) this.#former.delete(oldest)
+    const { account, name = account, permits } = watch
+    if (account !== undefined) {
+      this.#former.add(account)
+      const [oldest = ''] = this.#former
+      if (this.#former.size > FORMER) this.#former.delete(oldest)
+      if (!permits) await this.#warnOfLosses(account, `${name}`)
+    }
+    if (watch.count > 0) throw errorOf(watch, this.#source.lasts)
   }
 
   async #readAll(): Promise<void> {
@@ -137,124 +150,71 @@ export class ViolationWatches {
     }
   }
 
-  /** Charges a violation to a watch. */
+  /** Charges a violation to a watch: to that of its account; to the only one of an account; or to that of the rest. */
   async #assign(request: RequestReport): Promise<void> {
     const watches = [...this.#open].filter(({ since }) => since < request.ordinal)
     const rest = watches.find(({ account }) => account === undefined)
-    const known = watches.find(({ account }) => account !== undefined && account.id === request.account)
+    const known = watches.find(({ account }) => account !== undefined && account === request.account)
     const isLate = request.account !== null && this.#former.has(request.account)
     const [only, ...others] = watches.filter(({ account }) => account !== undefined)
-    const alone = !isLate && others.length === 0 && only?.seesOthers === true ? only : rest
-    await (known ?? alone)?.charge(request, (violation) => this.#describe(violation))
+    const isAlone = !isLate && others.length === 0 && only !== undefined && only.seesOthers !== false
+    const watch = known ?? (isAlone ? only : rest)
+    if (watch === undefined || watch.permits) return
+    watch.count++
+    const { method, path, problems } = request
+    const name = [method, path, problems[0]?.code, problems[0]?.field].join(' ')
+    const kind = watch.kinds.get(name)
+    // The first one of each kind is described at once, because the account may be gone later.
+    if (kind !== undefined) kind.count++
+    else if (watch.kinds.size < DESCRIBED) watch.kinds.set(name, { count: 1, first: await this.#describe(request) })
   }
 
   /** The account of the request may be gone. */
   async #describe(request: RequestReport): Promise<ViolationReport> {
-    const { request_id, account, operation, method, path, status, code, problems } = request
+    const { id, request_id, account, operation, method, path, status, code, problems } = request
     try {
-      const explained = await this.#source.client.call('explainRequest', { parameters: { 'request-id': request_id } })
+      const explained = await this.#source.client.call('explainRequest', { parameters: { 'request-id': id } })
       const { describeExample } = await import('../journal/verdict-report.ts')
       return describeExample(explained)
     } catch (error) {
       if (!(error instanceof ControlError)) throw error
       const message = problems[0]?.message ?? error.message
-      return { request_id, account, operation, method, path, status, code, message, correction: null, page: null }
+      return { id, request_id, account, operation, method, path, status, code, message, correction: null, page: null }
     }
   }
 
   /** The journal drops the oldest requests of an account that has too many. */
-  async #warnOfLosses(account: string, name = account): Promise<void> {
+  async #warnOfLosses(account: string, name: string): Promise<void> {
     const { client } = this.#source
-    const { count } = await client
-      .call('listRequests', { parameters: { account }, query: { limit: '1' } })
-      .catch(() => ({ count: undefined }))
-    if (count === undefined || count < client.journalLimit) return
+    const limit = client.transport.journalLimit
+    const listed = client.call('listRequests', { parameters: { account }, query: { limit: 1 } })
+    const { count } = await listed.catch(() => ({ count: 0 }))
+    if (count < limit) return
     process.emitWarning(
-      `The journal keeps ${client.journalLimit} requests of an account, so it may have dropped violations of: ${name}.`,
+      `The journal keeps ${limit} requests of an account, so it may have dropped violations of: ${name}.`,
     )
   }
 }
 
-const isSwitch = { words: 'true or false', fits: (value: unknown) => typeof value === 'boolean' }
-const OPTIONS = {
-  account: { words: 'an account', fits: isAccount },
-  name: { words: 'a text', fits: (value: unknown) => typeof value === 'string' },
-  seesOthers: isSwitch,
-  permits: isSwitch,
-}
-
-function isAccount(value: unknown): boolean {
-  try {
-    return isObject(value) && typeof value['id'] === 'string'
-  } catch {
-    // JavaScript can pass any object, including one with a field that throws.
-    return false
-  }
-}
-
-/** Violations of the same kind: their number, and the first of them. */
-interface ViolationKind {
-  count: number
-  first: ViolationReport
-}
-
-class Watch {
-  readonly account: WatchOptions['account']
-  readonly name: string | undefined
-  readonly seesOthers: boolean
-  readonly permits: boolean
-  /** The ordinal of the last request before it. */
-  readonly since: number
-  #count = 0
-  readonly #kinds = new Map<string, ViolationKind>()
-
-  constructor({ account, name, seesOthers = true, permits = false }: WatchOptions, since: number) {
-    this.account = account
-    this.name = name
-    this.seesOthers = seesOthers
-    this.permits = permits
-    this.since = since
-  }
-
-  /** Records a violation. Of each kind, the first one is described at once, because the account may be gone later. */
-  async charge(request: RequestReport, describe: (request: RequestReport) => Promise<ViolationReport>): Promise<void> {
-    if (this.permits) return
-    this.#count++
-    const { method, path, problems } = request
-    const name = [method, path, problems[0]?.code, problems[0]?.field].join(' ')
-    const kind = this.#kinds.get(name)
-    if (kind !== undefined) kind.count++
-    else if (this.#kinds.size < DESCRIBED) this.#kinds.set(name, { count: 1, first: await describe(request) })
-  }
-
-  /** `namesPages`: whether the message has the address of each request. @throws ViolationError */
-  async judge(namesPages: boolean): Promise<void> {
-    const count = this.#count
-    if (count === 0) return
-    const kinds = [...this.#kinds.values()]
-    const isAnonymous = this.account === undefined
-    const described = kinds.map((kind) => writeViolation(kind, isAnonymous, namesPages))
-    const more = kinds.reduce((left, kind) => left - kind.count, count)
-    const what = count === 1 ? '1 request violates' : `${count} requests violate`
-    const lines = [`${what} the contract.`, ...described, ...(more > 0 ? [`… and ${more} more.`] : [])]
-    throw new ViolationError(
-      lines.join('\n\n'),
-      kinds.map(({ first }) => first),
-      count,
-    )
-  }
-}
-
-/** The text about violations of one kind, in a few lines. */
-function writeViolation({ count, first }: ViolationKind, isAnonymous: boolean, namesPages: boolean): string {
-  const { method, path, status, code, message, correction, operation, request_id, page } = first
-  const answer = [status, code].filter((each) => each !== null).join(' ')
-  const place = operation === null ? 'the paths' : operation
-  return [
-    `${method} ${path}${answer === '' ? '' : ` → ${answer}`}${count === 1 ? '' : `, ${count} times`}: ${message}`,
-    ...(isAnonymous ? ['It is not known which test has sent it.'] : []),
-    ...(correction === null ? [] : [`Correct: ${correction}`]),
-    `Read more: ${place} in dmarc-understudy/openapi.yaml, or understudy.explain('${request_id}') in the test.`,
-    ...(namesPages && page !== null ? [`See it: ${page}`] : []),
-  ].join('\n')
+/** `namesPages`: whether the message has the address of each request. */
+function errorOf({ account, count, kinds: found }: Watch, namesPages: boolean): ViolationError {
+  const kinds = [...found.values()]
+  const described = kinds.map(({ count, first }) => {
+    const { method, path, status, code, message, correction, operation, request_id, page } = first
+    const answer = [status, code].filter((each) => each !== null).join(' ')
+    return [
+      `${method} ${path}${answer === '' ? '' : ` → ${answer}`}${count === 1 ? '' : `, ${count} times`}: ${message}`,
+      ...(account === undefined ? ['It is not known which test has sent it.'] : []),
+      ...(correction === null ? [] : [`Correct: ${correction}`]),
+      `Read more: ${operation ?? 'the paths'} in dmarc-understudy/openapi.yaml, or understudy.explain('${request_id}') in the test.`,
+      ...(namesPages && page !== null ? [`See it: ${page}`] : []),
+    ].join('\n')
+  })
+  const more = kinds.reduce((left, kind) => left - kind.count, count)
+  const what = count === 1 ? '1 request violates' : `${count} requests violate`
+  return new ViolationError(
+    [`${what} the contract.`, ...described, ...(more > 0 ? [`… and ${more} more.`] : [])].join('\n\n'),
+    kinds.map(({ first }) => first),
+    count,
+  )
 }

@@ -1,10 +1,6 @@
 import { type Json, pointTo, valueAt, writeJson } from '../ground/json.ts'
 import { shorten, show } from '../ground/show.ts'
-
-/** A refusal that an assistant reads as the answer of a tool. The message says what would be right. */
-export class ToolError extends Error {
-  override name = 'ToolError'
-}
+import { refuseArgument } from '../library/control-error.ts'
 
 /** Which part of an answer is wanted, and how many characters at most. */
 export const EXTENT: Json = {
@@ -20,12 +16,15 @@ const MEASURES: readonly (readonly [items: number, text: number])[] = [
 
 /**
  * The answer as JSON. If it is too long, its longest lists and texts are cut, and `left_out` has pointers to them.
- * @throws ToolError if there is no such part
+ * @throws ControlError if there is no such part
  */
 export function writeAnswer(whole: unknown, args: Json): string {
   const { part = '', max_characters: most = 16_000 } = args
   if (!Number.isInteger(most) || Number(most) < 1_000 || Number(most) > 200_000) {
-    throw new ToolError(`max_characters must be a whole number from 1000 to 200000, not ${show(most)}.`)
+    throw refuseArgument(
+      'max_characters',
+      `max_characters must be a whole number from 1000 to 200000, not ${show(most)}.`,
+    )
   }
   const value = findPart(whole, part)
   if (typeof value === 'string') return shorten(value, Number(most))
@@ -46,7 +45,8 @@ function findPart(whole: unknown, part: unknown): unknown {
   const value = typeof part === 'string' && part.startsWith('/') ? valueAt(whole, part) : undefined
   if (value !== undefined) return value
   const parts = typeof whole === 'object' && whole !== null ? Object.keys(whole).map((key) => pointTo('', key)) : []
-  throw new ToolError(
+  throw refuseArgument(
+    'part',
     `part is ${show(part)}, but must be a JSON pointer into the answer, which has ${shorten(parts.join(', '), 300)}.`,
   )
 }

@@ -1,12 +1,13 @@
 import { assumptionsOf } from '../contract/assumptions.ts'
-import { readDocument } from '../contract/document.ts'
+import { readSource } from '../contract/document.ts'
 import { readOverlays } from '../contract/overlay.ts'
 import { nearestName } from '../ground/edit-distance.ts'
 import { type Json, valueAt } from '../ground/json.ts'
 import { quoteWord } from '../ground/shell-word.ts'
 import { show } from '../ground/show.ts'
 import { reportAssumption } from '../judge/observability.ts'
-import { EXTENT, ToolError, writeAnswer } from './answer.ts'
+import { refuseArgument } from '../library/control-error.ts'
+import { EXTENT, writeAnswer } from './answer.ts'
 import type { ControlPlane } from './control-plane.ts'
 import type { Tool } from './tools.ts'
 
@@ -30,8 +31,7 @@ export function ownToolsOf(plane: ControlPlane, { apiKey, overlays }: ToolTerms)
       'The base URL that the client under test needs, an API key for it, the addresses of the control plane and of the page, and a curl line to try. The key is null where only its hash is kept; create_account and create_key show theirs once.',
       { account: ACCOUNT },
       async ({ account = 'default' }) => {
-        const path = '/accounts/{account}'
-        const found = await plane.ask({ method: 'GET', path, parameters: { account: `${account}` } })
+        const found = await plane.call('getAccount', { parameters: { account } })
         const key = valueAt(found, '/api_key') ?? (account === 'default' ? apiKey : undefined) ?? null
         const header = key === null ? '"Authorization: Bearer $API_KEY"' : quoteWord(`Authorization: Bearer ${key}`)
         return {
@@ -49,8 +49,11 @@ export function ownToolsOf(plane: ControlPlane, { apiKey, overlays }: ToolTerms)
         operation: { type: 'string', description: 'Only gaps of this operationId of the service.' },
       },
       async ({ account, operation }) => {
-        const path = account === undefined ? '/coverage' : '/accounts/{account}/coverage'
-        const coverage = (await plane.ask({ method: 'GET', path, parameters: { account: `${account}` } })) as Coverage
+        const coverage = (
+          account === undefined
+            ? await plane.call('getOverallCoverage', {})
+            : await plane.call('getCoverage', { parameters: { account } })
+        ) as Coverage
         const gaps = gapsIn(coverage).filter((gap) => operation === undefined || gap['operation'] === operation)
         return { summary: coverage.summary, count: gaps.length, gaps }
       },
@@ -61,15 +64,15 @@ export function ownToolsOf(plane: ControlPlane, { apiKey, overlays }: ToolTerms)
       `The points that the specification leaves open, with what the stand-in chooses there and the other choices of a real service. A client must not depend on a choice.${caveat}`,
       { id: { type: 'string', description: 'Only the assumption with this id, in full.' } },
       async ({ id }) => {
-        const { source, extensions } = await readDocument({ overlays: await readOverlays(overlays ?? []) })
-        const all = assumptionsOf(source, extensions).map(reportAssumption)
+        const source = await readSource(await readOverlays(overlays ?? []))
+        const all = assumptionsOf(source).map(reportAssumption)
         if (id === undefined) return { assumptions: all.map(({ id, spec, choice }) => ({ id, spec, choice })) }
         const found = all.find((each) => each.id === id)
         if (found !== undefined) return found
         const ids = all.map((each) => each.id)
         const nearest = nearestName(`${id}`, ids)
         const remedy = nearest === undefined ? 'list_assumptions without an id lists them' : `did you mean ${nearest}?`
-        throw new ToolError(`id must be the id of an assumption, not ${show(id)}; ${remedy}`)
+        throw refuseArgument('id', `id must be the id of an assumption, not ${show(id)}; ${remedy}`)
       },
     ),
   ]

@@ -1,7 +1,8 @@
 import { nearestName } from '../ground/edit-distance.ts'
 import { isObject, type Json, mapValues, valueAt } from '../ground/json.ts'
 import { show } from '../ground/show.ts'
-import { EXTENT, ToolError, writeAnswer } from './answer.ts'
+import { refuseArgument } from '../library/control-error.ts'
+import { EXTENT, writeAnswer } from './answer.ts'
 import type { ControlPlane } from './control-plane.ts'
 
 /** Something that an assistant can do, in the terms of the protocol. */
@@ -12,13 +13,13 @@ export interface Tool {
   /** A JSON Schema of an object. It has no combinations at its top, which some assistants refuse. */
   inputSchema: Json & { type: 'object'; properties: Json; required: readonly string[] }
   annotations: { readOnlyHint: boolean; destructiveHint?: boolean; idempotentHint?: boolean; openWorldHint: false }
-  /** Resolves to the text of the answer. @throws ToolError */
+  /** Resolves to the text of the answer. @throws ControlError */
   call(args: Json): Promise<string>
 }
 
 /** The operations that answer with JSON and are no tools: for programs that poll, and for the page of a person. */
 const LEFT_OUT: ReadonlySet<string> = new Set([
-  ...['getHealth', 'getReadiness', 'getDocument', 'listScenes', 'getOverview', 'getGroupOverview'],
+  ...['getHealth', 'getReadiness', 'getDocument', 'listScenes', 'getOverview'],
   // list_coverage_gaps has the part that matters.
   ...['getCoverage', 'getOverallCoverage'],
 ])
@@ -28,9 +29,9 @@ const ONLY_READS: ReadonlySet<string> = new Set(['verifyRequests'])
 
 /** A tool for each operation of the control plane that answers with JSON. */
 export function toolsOf(plane: ControlPlane): Tool[] {
-  return Object.entries((plane.document['paths'] ?? {}) as Record<string, Json>).flatMap(([path, methods]) =>
+  return Object.values((plane.document['paths'] ?? {}) as Record<string, Json>).flatMap((methods) =>
     Object.entries(methods).flatMap(([method, operation]) =>
-      isObject(operation) && isOffered(operation) ? [toolOf({ path, method, operation }, plane)] : [],
+      isObject(operation) && isOffered(operation) ? [toolOf(method, operation, plane)] : [],
     ),
   )
 }
@@ -51,8 +52,7 @@ interface Parameter {
   schema: Json
 }
 
-function toolOf(place: { path: string; method: string; operation: Json }, plane: ControlPlane): Tool {
-  const { path, method, operation } = place
+function toolOf(method: string, operation: Json, plane: ControlPlane): Tool {
   const id = `${operation['operationId']}`
   const readOnlyHint = method === 'get' || ONLY_READS.has(id)
   const parameters = (operation['parameters'] ?? []) as readonly Parameter[]
@@ -79,9 +79,9 @@ function toolOf(place: { path: string; method: string; operation: Json }, plane:
           return [[name, readScalar(name, value)]]
         }),
       )
-    const request = { method: method.toUpperCase(), path, parameters: takeFrom('path'), query: takeFrom('query') }
-    const body = schema === undefined ? {} : { body: fields === undefined ? rest['body'] : rest }
-    const answer = await plane.ask({ ...request, ...body })
+    const given = { parameters: takeFrom('path'), query: takeFrom('query') }
+    const body = schema === undefined ? undefined : fields === undefined ? rest['body'] : rest
+    const answer = await plane.call(id, { ...given, body })
     return writeAnswer(answer ?? {}, readOnlyHint ? { part, max_characters } : {})
   }
 
@@ -101,28 +101,28 @@ function hintsOf(method: string, operation: Json): Pick<Tool['annotations'], 'de
   return { destructiveHint: !creates, idempotentHint: method === 'put' || method === 'delete' }
 }
 
-/** Refuses arguments with other names, and required ones that are missing. @throws ToolError */
+/** Refuses arguments with other names, and required ones that are missing. @throws ControlError */
 export function refuseWrongNames({ inputSchema: { properties, required } }: Tool, args: Json): void {
   const names = Object.keys(properties)
   const unknown = Object.keys(args).find((name) => !names.includes(name))
   if (unknown !== undefined) {
     const nearest = nearestName(unknown, names)
     const remedy = nearest === undefined ? `there are ${names.join(', ') || 'none'}.` : `did you mean ${nearest}?`
-    throw new ToolError(`${show(unknown)} is no argument; ${remedy}`)
+    throw refuseArgument(unknown, `${show(unknown)} is no argument; ${remedy}`)
   }
   const missing = required.find((name) => args[name] === undefined)
   if (missing !== undefined)
-    throw new ToolError(`${missing} is missing. It is: ${valueAt(properties[missing], '/description')}`)
+    throw refuseArgument(missing, `${missing} is missing. It is: ${valueAt(properties[missing], '/description')}`)
 }
 
 function argumentOf(parameter: string): string {
   return parameter.replaceAll('-', '_')
 }
 
-/** A number and a boolean mean their text. @throws ToolError */
+/** A number and a boolean mean their text. @throws ControlError */
 function readScalar(name: string, value: unknown): string {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value)
-  throw new ToolError(`${name} must be a text, a number or a boolean, not ${show(value)}.`)
+  throw refuseArgument(name, `${name} must be a text, a number or a boolean, not ${show(value)}.`)
 }
 
 /** A schema without what only the control plane reads; the meanings of its values are in its description. */

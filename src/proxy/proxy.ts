@@ -12,8 +12,8 @@ import { ProxyTraffic } from './traffic.ts'
 import { Witness, type WitnessOptions } from './witness.ts'
 
 export interface ProxyOptions
-  extends Pick<RelayOptions, 'target' | 'host' | 'port' | 'maxConnections' | 'idle'>,
-    Pick<WitnessOptions, 'judge' | 'record' | 'seen' | 'found'> {
+  extends Pick<RelayOptions, 'target' | 'host' | 'port'>,
+    Pick<WitnessOptions, 'judge' | 'record' | 'found'> {
   contract: Contract
   /** Whether there is a control plane below `/__admin`. */
   admin: boolean
@@ -21,7 +21,7 @@ export interface ProxyOptions
   log: Log
   /** Whether a finding fails the run: not if it is of the other side, or accepted. */
   counts(finding: JudgedDifference): boolean
-  /** A message for the user, as a sentence. Equal messages are sent once. */
+  /** A message for the user, as a sentence. */
   said(sentence: string): void
 }
 
@@ -32,50 +32,41 @@ export interface RunningProxy {
   readonly adminUrl: string | undefined
   readonly instance: string
   readonly witness: Witness
-  /** What went wrong: connections beyond the limit, requests that the service did not answer, messages not passed on. */
-  readonly troubles: { readonly refused: number; readonly failed: number; readonly unpassed: number }
+  /** How many requests the service did not answer, and how many messages were not passed on. */
+  readonly troubles: { readonly failed: number; readonly unpassed: number }
   /** Gives open requests a short time to end. */
   stop(): Promise<void>
 }
 
-/** How many different sentences are sent. */
-const SAID_LIMIT = 50
 /** How many findings against the service are in the verdict. */
 const FIRST = 10
 
 /** Starts to listen. @throws an error of `listen`, such as `EADDRINUSE` */
 export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
-  const { target, contract, host, admin, adminToken, log, judge, record, seen, found } = options
-  const said = new Set<string>()
-  const say = (sentence: string) => {
-    if (said.has(sentence) || said.size >= SAID_LIMIT) return
-    said.add(sentence)
-    options.said(sentence)
-  }
+  const { target, contract, host, admin, adminToken, log, judge, record, found, said } = options
   const instance = nameInstance()
   let plane: ControlPlane | undefined
-  const counts = { failed: 0, unpassed: 0 }
+  const troubles = { failed: 0, unpassed: 0 }
   const witness = new Witness({
-    ...{ target, judge, record, seen, found },
+    ...{ target, judge, record, found },
     basePath: contract.basePath,
     note: (...noted) => plane?.note(...noted),
     failed(error) {
       log.error({ err: error }, 'An exchange could not be judged. The traffic goes on.')
-      say('An exchange could not be judged, because this program has made a mistake. The traffic goes on.')
     },
   })
   const relay = new Relay({
-    ...{ target, host, port: options.port, maxConnections: options.maxConnections, idle: options.idle },
+    ...{ target, host, port: options.port },
     traffic: new ProxyTraffic((exchange) => witness.take(exchange), systemClock),
     keptPath: admin ? ADMIN_PATH : undefined,
     answer: (request, response) => (plane === undefined ? request.socket.destroy() : plane.answer(request, response)),
     failed(reason) {
-      counts.failed++
-      say(`${reason} The client got 502, or an incomplete response if a part was passed on.`)
+      troubles.failed++
+      said(`${reason} The client got 502, or an incomplete response if a part was passed on.`)
     },
     unpassed(reason) {
-      counts.unpassed++
-      say(reason)
+      troubles.unpassed++
+      said(reason)
     },
   })
   const origin = await relay.listen()
@@ -89,10 +80,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     baseUrl: urls.baseUrl,
     adminUrl: admin ? urls.adminUrl : undefined,
     instance,
-    witness,
-    get troubles() {
-      return { ...counts, refused: relay.refused }
-    },
+    ...{ witness, troubles },
     async stop() {
       plane?.stop()
       await relay.stop()

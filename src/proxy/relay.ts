@@ -32,7 +32,6 @@ export interface RelayOptions {
   traffic: ProxyTraffic
   host: string
   port: number
-  maxConnections: number
   /** This path and the paths below it are never passed on. */
   keptPath: string | undefined
   /** Answers a request to a kept path. */
@@ -41,7 +40,6 @@ export interface RelayOptions {
   failed(reason: string): void
   /** A message was not passed on, because it is malformed or not for the service; the reason is a sentence. */
   unpassed(reason: string): void
-  idle?: number | undefined
 }
 
 /** A request on its way: what the client gets, and what is told of it. */
@@ -61,10 +59,9 @@ export class Relay {
   readonly #server: http.Server
   readonly #agent: http.Agent
   readonly #isOurs: (host: string) => boolean
-  /** The connections of clients, and whether each waits for a response. */
-  readonly #clients = new Map<Duplex, boolean>()
-  /** How many connections were refused because of `maxConnections`. */
-  refused = 0
+  /** The connections of clients, and those that wait for a response. */
+  readonly #clients = new Set<Duplex>()
+  readonly #waiting = new WeakSet<Duplex>()
 
   constructor(options: RelayOptions) {
     this.#options = options
@@ -83,24 +80,21 @@ export class Relay {
 
   /** Accepts no new connection, gives open requests a short time to end, and closes everything. */
   async stop(): Promise<void> {
-    for (const [client, isWaiting] of this.#clients) if (!isWaiting) client.destroy()
+    for (const client of this.#clients) if (!this.#waiting.has(client)) client.destroy()
     await closeServer(this.#server)
     this.#options.traffic.stop('The proxy has stopped.')
     this.#agent.destroy()
   }
 
   #createServer(): http.Server {
-    const { maxConnections, idle = IDLE } = this.#options
     const take = (request: http.IncomingMessage, response: http.ServerResponse) => this.#take(request, response)
     const patience = { headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 }
     const limits = { maxHeaderSize: HEADER_LIMIT, requireHostHeader: false, noDelay: true }
     const server = http.createServer({ ...patience, ...limits }, take)
     server.maxHeadersCount = 0
-    server.maxConnections = maxConnections
-    server.setTimeout(idle)
-    server.on('drop', () => this.refused++)
+    server.setTimeout(IDLE)
     server.on('connection', (client) => {
-      this.#clients.set(client, false)
+      this.#clients.add(client)
       client.once('close', () => this.#clients.delete(client))
     })
     server.on('checkContinue', take)
@@ -117,8 +111,8 @@ export class Relay {
 
   #take(request: http.IncomingMessage, response: http.ServerResponse): void {
     const { socket } = request
-    this.#clients.set(socket, true)
-    response.once('close', () => this.#clients.has(socket) && this.#clients.set(socket, false))
+    this.#waiting.add(socket)
+    response.once('close', () => this.#waiting.delete(socket))
     const { target, keptPath, answer, traffic, unpassed } = this.#options
     const { path } = splitTarget(request.url ?? '')
     if (keptPath !== undefined && (path === keptPath || path.startsWith(`${keptPath}/`))) {
@@ -218,14 +212,11 @@ export class Relay {
     const sentence = `${reason}, so it was not passed on.`
     this.#options.unpassed(sentence)
     client.on('error', () => {})
-    if (this.#clients.get(client) === true) {
-      client.destroy()
-      return
-    }
     const body = wordsFor(sentence)
     const fields = ['Content-Type: text/plain', `Content-Length: ${Buffer.byteLength(body)}`, 'Connection: close']
     const head = [`HTTP/1.1 ${status} ${http.STATUS_CODES[status]}`, ...fields, '', ''].join('\r\n')
-    client.end(head + body, () => client.destroy())
+    if (this.#waiting.has(client)) client.destroy()
+    else client.end(head + body, () => client.destroy())
   }
 }
 

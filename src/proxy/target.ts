@@ -1,6 +1,4 @@
-import { lookup } from 'node:dns/promises'
 import { connect } from 'node:net'
-import { networkInterfaces } from 'node:os'
 import { type ConnectionOptions, connect as connectSecurely, rootCertificates } from 'node:tls'
 import { type ConnectionFailure, explainFailure } from '../exchanges/connection-failure.ts'
 import { isLoopback } from '../ground/hosts.ts'
@@ -50,15 +48,9 @@ export function targetAt(written: string, usualPath: string, choices: TlsChoices
   }
 }
 
-/** Whether the target is the address on which a proxy would listen. */
-export async function isOwnAddress(target: ProxyTarget, host: string, port: number): Promise<boolean> {
-  if (port === 0 || target.port !== port) return false
-  const addressesOf = (name: string) => lookup(name, { all: true }).catch(() => [])
-  const [theirs, bound] = await Promise.all([addressesOf(target.host), addressesOf(host)])
-  const interfaces = Object.values(networkInterfaces()).flatMap((each) => each ?? [])
-  const isAny = host === '0.0.0.0' || host === '::'
-  const own = new Set([...bound, ...(isAny ? interfaces : [])].map(({ address }) => address))
-  return theirs.some(({ address }) => own.has(address) || (isAny && isLoopback(address)))
+/** Whether the target is the address on which a proxy would listen, as far as names tell. */
+export function isOwnAddress(target: ProxyTarget, host: string, port: number): boolean {
+  return port === target.port && (host === target.host || isLoopback(target.host))
 }
 
 /** Connects to the service once, within `patience` milliseconds; resolves to what is wrong, if anything is. */

@@ -52,12 +52,10 @@ export class ProxyTraffic {
   readonly budget = new BodyBudget()
   readonly #report: (exchange: PassedExchange) => void
   readonly #clock: Clock
-  /** The exchanges that are not over, and how many changes had begun when each of them began, including its own. */
-  readonly #open = new Map<PassedExchange, number>()
+  readonly #open = new Set<PassedExchange>()
   #ordinal = 0
-  /** The changes that are in progress, and all that have begun. */
+  /** How many requests that may change the account are in progress. */
   #changing = 0
-  #changesBegun = 0
 
   constructor(report: (exchange: PassedExchange) => void, clock: Clock) {
     this.#report = report
@@ -73,9 +71,9 @@ export class ProxyTraffic {
     }
     if (changesSomething(request.method)) {
       this.#changing++
-      this.#changesBegun++
+      for (const other of this.#open) other.overlaps = true
     }
-    this.#open.set(exchange, this.#changesBegun)
+    this.#open.add(exchange)
     return exchange
   }
 
@@ -89,9 +87,7 @@ export class ProxyTraffic {
 
   /** Ends an exchange, once. `reason` says why what is not `whole` will never be, as a sentence. */
   end(exchange: PassedExchange, reason: string, whole: { request: boolean; response: boolean }): void {
-    const changesBefore = this.#open.get(exchange)
-    if (changesBefore === undefined) return
-    this.#open.delete(exchange)
+    if (!this.#open.delete(exchange)) return
     const { request, response } = exchange
     if (!whole.request) request.body.drop(reason)
     if (!whole.response) {
@@ -99,7 +95,6 @@ export class ProxyTraffic {
       exchange.broken = reason
     }
     exchange.ended = elapsed()
-    if (this.#changesBegun > changesBefore) exchange.overlaps = true
     if (changesSomething(request.method)) {
       if (response === undefined) setTimeout(() => this.#changing--, LOST_REQUEST).unref()
       else this.#changing--
@@ -109,6 +104,6 @@ export class ProxyTraffic {
 
   /** Ends all exchanges that are in progress. */
   stop(reason: string): void {
-    for (const exchange of this.#open.keys()) this.end(exchange, reason, { request: false, response: false })
+    for (const exchange of this.#open) this.end(exchange, reason, { request: false, response: false })
   }
 }

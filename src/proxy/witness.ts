@@ -41,8 +41,6 @@ export interface WitnessOptions {
   judge: TrafficJudge
   /** Records the exchange, if the user asked for a recording. It must not throw. */
   record?: ((exchange: RecordedExchange) => void) | undefined
-  /** Takes each exchange with the service before it is judged. */
-  seen?: ((exchange: Exchange) => void) | undefined
   /** Adds each exchange to the journal, after its judgement if there is one. */
   note?: ((sighting: Sighting, passed: PassedExchange) => void) | undefined
   found(finding: JudgedDifference): void
@@ -63,10 +61,7 @@ export class Witness {
   readonly sightings = {
     exchanges: 0,
     foreign: 0,
-    unanswered: 0,
     redirects: 0,
-    refusedByQuota: 0,
-    html: 0,
     failures: 0,
   }
 
@@ -86,12 +81,10 @@ export class Witness {
   }
 
   #examine(passed: PassedExchange): void {
-    const { record, seen, note, found } = this.#options
+    const { record, note, found } = this.#options
     const sighting = readSighting(passed, this.keys, this.#options)
-    const { exchange, isOfService } = sighting
     record?.(sighting.recorded)
-    if (isOfService) seen?.(exchange)
-    this.#count(sighting, passed.broken !== undefined)
+    this.#count(sighting)
     try {
       this.#judge(sighting)
     } finally {
@@ -115,14 +108,10 @@ export class Witness {
     sighting.isJudged = judge.judged > before
   }
 
-  #count({ exchange: { response }, isOfService }: Sighting, isBroken: boolean): void {
-    const counts = this.sightings
-    if (!isOfService) counts.foreign++
-    if (isBroken) counts.unanswered++
-    if (response === undefined) return
-    if (response.status >= 300 && response.status < 400 && response.status !== 304) counts.redirects++
-    else if (response.status === 429) counts.refusedByQuota++
-    if (/^\s*text\/html\b/i.test(response.headers['content-type'] ?? '')) counts.html++
+  #count({ exchange: { response }, isOfService }: Sighting): void {
+    const { status = 0 } = response ?? {}
+    if (!isOfService) this.sightings.foreign++
+    if (status >= 300 && status < 400 && status !== 304) this.sightings.redirects++
   }
 }
 

@@ -73,7 +73,7 @@ export interface Finding {
   readonly row?: string | undefined
 }
 
-export interface Detail {
+interface Detail {
   readonly title: string
   readonly text: string
 }

@@ -1,14 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Express, NextFunction, Request } from 'express'
 import { ADMIN_PATH } from '../admin/paths.ts'
-import { createAdmin } from '../admin/router.ts'
 import { ServerArrival } from '../exchanges/server-arrival.ts'
 import type { Arrival } from '../ground/arrival.ts'
 import { loadModule } from '../ground/package-files.ts'
 import { breakOff, createCarrier } from './carrier.ts'
-import type { ControlService } from './fetch.ts'
+import type { RequestHandler } from './http-server.ts'
 import { BodyReadBefore, isReadBefore } from './mount.ts'
 import type { StandIn } from './stand-in.ts'
+
+/** The control plane, and the requests that it answers in place of the service. */
+export interface ControlService {
+  serve: RequestHandler
+  owns(request: Pick<Arrival, 'method' | 'url' | 'headers'>): boolean
+}
 
 /** A stand-in as an application of Express, and the way past it. */
 export interface Application {
@@ -18,7 +23,7 @@ export interface Application {
    * Answers a request of the port with the same bytes. Only what belongs to the control plane goes through Express: its
    * router takes more time than the service does, and cannot read every target that a client may send.
    */
-  handle(request: IncomingMessage, response: ServerResponse): void | Promise<void>
+  handle: RequestHandler
 }
 
 /** Composes service and control plane. `control` is absent if it is not served. */
@@ -27,13 +32,10 @@ export function createApplication(
   control: ControlService | undefined,
 ): Application {
   const serve = createCarrier({ answer, stopping: stopping.signal, log })
+  const answerForService: RequestHandler = (request, response) => serve(new ServerArrival(request), request, response)
   let application: Express | undefined
   /** What the last request through Express still does, because Express does not tell. */
-  let handling: ReturnType<Application['handle']>
-
-  function answerForService(request: IncomingMessage, response: ServerResponse): void | Promise<void> {
-    return serve(new ServerArrival(request), request, response)
-  }
+  let handling: Promise<void> | undefined
 
   function express(): Express {
     application ??= compose()
@@ -61,10 +63,10 @@ export function createApplication(
     return app
   }
 
-  function handle(request: IncomingMessage, response: ServerResponse): void | Promise<void> {
+  function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (control?.owns(request) !== true) return answerForService(request, response)
     express()(request, response)
-    return handling?.catch(() => {})
+    return handling?.catch(() => {}) ?? Promise.resolve()
   }
 
   /**
@@ -82,17 +84,23 @@ export function createApplication(
   return { express, handle }
 }
 
-/** The control plane of a stand-in. `host` is the address that clients name. */
+/** The control plane of a stand-in, which its first request loads. `host` is the address that clients name. */
 export function serveControl(
   { control, opened, instance, log, stopping, urls, namesUs }: StandIn,
   host: string,
   token: string | undefined,
 ): ControlService {
   const { readiness } = opened
+  let loading: Promise<RequestHandler> | undefined
   return {
-    serve: createAdmin({
-      ...{ control, token, host, instance, log, readiness, stopping: stopping.signal, urls: () => urls },
-    }),
+    async serve(request, response) {
+      loading ??= import('../admin/router.ts').then(({ createAdmin }) =>
+        createAdmin({
+          ...{ control, token, host, instance, log, readiness, stopping: stopping.signal, urls: () => urls },
+        }),
+      )
+      return (await loading)(request, response)
+    },
     owns: (request) => isBelowAdmin(request) || (isRoot(request) && namesUs(request)),
   }
 }

@@ -2,11 +2,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { finished } from 'node:stream/promises'
 import type { Arrival } from '../ground/arrival.ts'
-import type { Awaitable } from '../ground/awaitable.ts'
-import { bytesOf } from '../ground/content.ts'
+import { bytesOf, type Content } from '../ground/content.ts'
 import type { Delivery, Headers, Loss, Response } from '../ground/delivery.ts'
 import type { Log } from '../ground/log.ts'
-import { post, sendAll } from './outbox.ts'
+import { setImmediate } from '../ground/timers.ts'
+import type { Service } from '../service/answer.ts'
 
 /** The part of an exchange that is needed to end it. */
 interface CarriedExchange {
@@ -17,32 +17,27 @@ interface CarriedExchange {
 }
 
 export interface CarrierDeps {
-  answer(arrival: Arrival): Awaitable<Delivery | undefined>
+  answer: Service
   /** Writes the header of a response. @throws TypeError for a malformed field */
   writeHeader?(response: ServerResponse, status: number, headers: Headers): void
   stopping: AbortSignal
   log: Log
 }
 
-/**
- * Creates the function that gives requests to the service, and carries out its decision on their connection. It returns
- * a promise only if a step takes time.
- */
+/** Creates the function that gives requests to the service, and carries out its decision on their connection. */
 export function createCarrier({ answer, writeHeader = writeAtOnce, stopping, log }: CarrierDeps) {
   /** Connections that a fault has ended. */
   const ended = new WeakSet<Socket>()
 
-  return function serve(arrival: Arrival, request: IncomingMessage, response: ServerResponse): void | Promise<void> {
+  return async function serve(arrival: Arrival, request: IncomingMessage, response: ServerResponse): Promise<void> {
     // Later requests on a connection that a fault has ended are lost with it.
-    if (ended.has(request.socket)) return undefined
-    const exchange = { arrival, request, response, stopping }
+    if (ended.has(request.socket)) return
     try {
-      const delivery = answer(arrival)
-      const carried =
-        delivery instanceof Promise ? delivery.then((late) => carry(late, exchange)) : carry(delivery, exchange)
-      return carried?.catch((err: unknown) => fail(err, response))
+      const delivery = await answer(arrival)
+      const waiting = delivery && carry(delivery, { arrival, request, response, stopping })
+      if (waiting !== undefined) await waiting
     } catch (err) {
-      return fail(err, response)
+      fail(err, response)
     }
   }
 
@@ -53,8 +48,7 @@ export function createCarrier({ answer, writeHeader = writeAtOnce, stopping, log
   }
 
   /** @throws TypeError for a malformed field */
-  function carry(delivery: Delivery | undefined, exchange: CarriedExchange): void | Promise<void> {
-    if (delivery === undefined) return undefined
+  function carry(delivery: Delivery, exchange: CarriedExchange): void | Promise<void> {
     const { request, response } = exchange
     if ('lost' in delivery) {
       ended.add(request.socket)
@@ -63,8 +57,13 @@ export function createCarrier({ answer, writeHeader = writeAtOnce, stopping, log
     }
     writeHeader(response, delivery.status, delivery.headers)
     const { transmission } = delivery
-    if (transmission === undefined) return send(exchange, delivery, fail)
+    if (transmission === undefined && (request.complete || !closesAfter(request))) {
+      if (ready.length === 0) setImmediate(sendAll)
+      ready.push({ response, body: delivery.body, fail })
+      return undefined
+    }
     sendAll()
+    if (transmission === undefined) return sendAfterRequest(exchange, delivery)
     if (transmission.way === 'slowly') return sendSlowly(exchange, delivery, transmission.milliseconds)
     ended.add(request.socket)
     return sendHalf(exchange, delivery)
@@ -83,15 +82,47 @@ function writeAtOnce(response: ServerResponse, status: number, headers: Headers)
   response.writeHead(status, headers)
 }
 
+/** A response with a written header, its body, and what to do if it cannot be sent. */
+interface Post {
+  response: ServerResponse
+  body: Content
+  fail(error: unknown, response: ServerResponse): void
+}
+
+/**
+ * Responses that are sent together, after everything that has arrived by now is answered. So a client that waits for
+ * several of them is woken only once, which would else take a fifth of the time of a small request.
+ */
+let ready: Post[] = []
+
+/** Sends all responses now: before something else happens to their connections. */
+export function sendAll(): void {
+  const posts = ready
+  ready = []
+  for (const { response, body, fail } of posts) {
+    // A middleware that has replaced `end` may throw, which must not lose the other responses.
+    try {
+      end(response, body)
+    } catch (error) {
+      fail(error, response)
+    }
+  }
+}
+
 /** Sends the body after its header. Node leaves it out where a response has none. */
-function send(
-  { request, response, stopping }: CarriedExchange,
-  { body }: Response,
-  fail: (error: unknown, response: ServerResponse) => void,
-): void | Promise<void> {
-  if (request.complete || !closesAfter(request)) return post(response, body, fail)
+function end(response: ServerResponse, body: Content): void {
+  const { held, size } = body
+  // Node joins a header and a text of this encoding, so that both are sent as one piece.
+  if (typeof held === 'string' && held.length === size) response.end(held, 'latin1')
+  else response.end(bytesOf(body))
+}
+
+/** Sends the body to a client that still sends its request, and does not end before it has. */
+async function sendAfterRequest(exchange: CarriedExchange, { body }: Response): Promise<void> {
+  const { request, response, stopping } = exchange
   response.write(bytesOf(body))
-  return readRest(request, stopping).then(() => void response.end())
+  await readRest(request, stopping)
+  response.end()
 }
 
 /** Whether the client ends the connection with this request (RFC 9112 §9.3). */
@@ -100,8 +131,8 @@ function closesAfter({ headers: { connection = '' }, httpVersion }: IncomingMess
 }
 
 /** Ends the connection without a response. */
-const lose: Readonly<Record<Loss['lost'], (exchange: CarriedExchange) => Promise<void>>> = {
-  async reset({ request: { socket } }) {
+const lose: Readonly<Record<Loss['lost'], (exchange: CarriedExchange) => void | Promise<void>>> = {
+  reset({ request: { socket } }) {
     // Only a plain TCP connection can be reset; Node refuses to reset one with TLS.
     if ('encrypted' in socket) socket.destroy()
     else socket.resetAndDestroy()
@@ -119,7 +150,7 @@ const lose: Readonly<Record<Loss['lost'], (exchange: CarriedExchange) => Promise
     request.socket.destroySoon()
   },
 
-  async failure({ response }) {
+  failure({ response }) {
     breakOff(response)
   },
 }
@@ -136,35 +167,24 @@ async function sendHalf({ request, response, stopping }: CarriedExchange, { body
   request.socket.destroySoon()
 }
 
-/** Sends the body after its header, in small pieces. */
+/** The number of pieces of a body that is sent slowly. */
+const PIECES = 20
+
+/** Sends the body after its header, in small pieces, of which the last one comes after the given milliseconds. */
 async function sendSlowly(
   { arrival, request, response, stopping }: CarriedExchange,
   { body }: Response,
   milliseconds: number,
 ): Promise<void> {
-  const pause = (between: number) => arrival.wait(between, stopping)
-  for await (const piece of inPieces(bytesOf(body), milliseconds, pause)) {
-    if (request.socket.destroyed) break
-    response.write(piece)
-  }
-  response.end()
-}
-
-/** The number of pieces of a body that is sent slowly. */
-const PIECES = 20
-
-/** A body in small pieces, of which the last one comes after the given milliseconds. */
-export async function* inPieces(
-  bytes: Buffer,
-  milliseconds: number,
-  wait: (milliseconds: number) => Promise<void>,
-): AsyncGenerator<Buffer> {
+  const bytes = bytesOf(body)
   const size = Math.max(1, Math.ceil(bytes.length / PIECES))
   const gaps = Math.max(1, Math.ceil(bytes.length / size) - 1)
   for (let start = 0; start < bytes.length; start += size) {
-    if (start > 0) await wait(milliseconds / gaps)
-    yield bytes.subarray(start, start + size)
+    if (start > 0) await arrival.wait(milliseconds / gaps, stopping)
+    if (request.socket.destroyed) break
+    response.write(bytes.subarray(start, start + size))
   }
+  response.end()
 }
 
 /** Reads the rest of a request: a connection that is closed with unread bytes would be reset. */

@@ -7,7 +7,21 @@ import { createReader } from '../exchanges/reading.ts'
 import { redactKeys } from '../journal/redaction/key-shapes.ts'
 import { judgeSingle } from '../judge/contract-check.ts'
 import { isFailure, type JudgedDifference, partyOf } from '../judge/finding.ts'
-import type { ContractViolation } from './contract-report.ts'
+
+/** What is wrong with a request or a response of the application. */
+export interface ContractViolation
+  extends Pick<JudgedDifference, 'method' | 'path' | 'status' | 'pointer' | 'rule' | 'asked' | 'answered'> {
+  /** The same in every run, such as `contract-violation/listDomains/200/response/data/domains/type`. */
+  id: string
+  /** One or two sentences. They may quote what was sent, but never a key. */
+  message: string
+  /** The request is what the client did, and the response what the application did. */
+  part: 'request' | 'response'
+  /** The operationId; absent if the document has no such operation. */
+  operation: string | undefined
+  /** The X-Request-Id of the response. */
+  requestId: string | undefined
+}
 
 /** A request as it was received, with its key. In `rawHeaders`, names and values alternate. */
 export interface ArrivedRequest {
@@ -19,8 +33,6 @@ export interface ArrivedRequest {
 
 export interface ExchangeVerdict {
   violations: readonly ContractViolation[]
-  /** The ids of what the specification leaves open, see `another choice`. */
-  otherChoices: readonly string[]
   /** Whether the operation reads a body, so that one that is not known was not checked. */
   readsBody: boolean
 }
@@ -49,12 +61,10 @@ export async function openContractJudge(overlays: readonly string[]): Promise<Co
     const requestId = response.headers['x-request-id']
     const exchange: Exchange = { id: requestId ?? '', at: 0, until: 0, overlaps: false, request, response }
     const seen = read(exchange)
-    if (seen === undefined) throw new Error('An exchange with a response can be read.')
     // Nobody stands between the application and its answer.
     const reading = seen.failed === 'gateway' ? { ...seen, failed: 'service' as const } : seen
     const operation = reading.lenient.ok ? reading.lenient.operation : undefined
-    const findings = judgeSingle(reading, widest)
-    const failures = findings.filter(isFailure)
+    const failures = judgeSingle(reading, widest).filter(isFailure)
     const redact = failures.length === 0 ? undefined : keys.redactorFor({ target, fields })
     const describe = ({ request_id: _, label, ...finding }: JudgedDifference): ContractViolation => ({
       ...finding,
@@ -67,7 +77,6 @@ export async function openContractJudge(overlays: readonly string[]): Promise<Co
     })
     return {
       violations: failures.map(describe),
-      otherChoices: findings.filter(({ label }) => label === 'another choice').map(({ id }) => id),
       readsBody: operation?.readsBody ?? false,
     }
   }

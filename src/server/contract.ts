@@ -1,7 +1,6 @@
 import { BodyBudget } from '../exchanges/collected-body.ts'
 import type { SeenResponse } from '../exchanges/exchange.ts'
-import type { ContractJudge } from './contract-judge.ts'
-import { ContractRecord, type ContractReport, type ContractViolation } from './contract-report.ts'
+import type { ContractJudge, ContractViolation } from './contract-judge.ts'
 import { type Middleware, type MountedRequest, targetBelow } from './mount.ts'
 import { watchBody } from './request-watch.ts'
 import { watchResponse } from './response-watch.ts'
@@ -11,6 +10,16 @@ export interface ContractOptions {
   onViolation?: ((violation: ContractViolation) => unknown) | undefined
   /** Files with OpenAPI Overlays, which are applied to openapi.yaml in this order. */
   overlays?: readonly string[] | undefined
+}
+
+/** What `contract(…)` has checked so far, and what it has not. */
+export interface ContractReport {
+  /** Requests below the base path of the contract. Those to other paths are not checked. */
+  exchanges: number
+  /** Of requests, and of responses. */
+  violations: { request: number; response: number }
+  /** The parts that were not checked, and why. */
+  notChecked: { part: 'request' | 'response'; reason: string; count: number }[]
 }
 
 /** The middleware, and what it has done so far. */
@@ -31,12 +40,15 @@ const LEFT = 'The connection was closed before the application had ended the res
  */
 export function contract(options: ContractOptions = {}): ContractMiddleware {
   checkOptions(options)
-  const record = new ContractRecord(options.onViolation)
+  const { onViolation, overlays = [] } = options
   const budget = new BodyBudget()
+  const notChecked = new Map<string, ContractReport['notChecked'][number]>()
+  const violations = { request: 0, response: 0 }
+  let exchanges = 0
   let judge: ContractJudge | undefined
   // The judge is loaded apart, so that to import this module takes no time.
   const loading = import('./contract-judge.ts').then(async ({ openContractJudge }) => {
-    judge = await openContractJudge(options.overlays ?? [])
+    judge = await openContractJudge(overlays)
   })
   // A request tells its application of the failure, and so does `ready`.
   loading.catch(() => {})
@@ -45,8 +57,7 @@ export function contract(options: ContractOptions = {}): ContractMiddleware {
     if (judge === undefined) return void loading.then(() => checkContract(request, response, next), next)
     // Only the judge decides in which spellings a path is one of the service.
     const target = targetBelow(request, judge.basePath, true)
-    if (target === undefined) record.outside++
-    else watch(judge, target, request, response)
+    if (target !== undefined) watch(judge, target, request, response)
     next()
   }
 
@@ -58,26 +69,43 @@ export function contract(options: ContractOptions = {}): ContractMiddleware {
     response: Parameters<Middleware>[1],
   ): void {
     const { method = '', rawHeaders } = request
-    record.begin()
+    exchanges++
     const sent = watchBody(request, bodyLimit, budget)
     watchResponse(response, method === 'HEAD', budget, (answer: SeenResponse | undefined) => {
-      record.open--
       const body = sent.seen()
       sent.release()
-      if (answer === undefined) return record.miss('response', LEFT)
+      if (answer === undefined) return miss('response', LEFT)
       try {
         const verdict = judge({ method, target, rawHeaders, body }, answer)
-        record.note(verdict)
-        if (verdict.readsBody && !body.isKnown) record.miss('request', body.reason)
-        if (!answer.body.isKnown) record.miss('response', answer.body.reason)
+        for (const violation of verdict.violations) tell(violation)
+        if (verdict.readsBody && !body.isKnown) miss('request', body.reason)
+        if (!answer.body.isKnown) miss('response', answer.body.reason)
       } catch (error) {
         // A mistake of this program must not stop the application.
-        record.miss('response', `The check failed: ${String(error)}`)
+        miss('response', `The check failed: ${String(error)}`)
       }
     })
   }
 
-  return Object.assign(checkContract, { report: () => record.report(), ready: () => loading })
+  /** Tells the listener. An error of the listener is a warning of the process, so that the application goes on. */
+  function tell(violation: ContractViolation): void {
+    violations[violation.part]++
+    const warn = (error: unknown) => process.emitWarning(`onViolation of contract() failed: ${String(error)}`)
+    try {
+      const told = onViolation?.(violation)
+      if (told instanceof Promise) told.catch(warn)
+    } catch (error) {
+      warn(error)
+    }
+  }
+
+  function miss(part: 'request' | 'response', reason: string): void {
+    const key = `${part} ${reason}`
+    notChecked.set(key, { part, reason, count: (notChecked.get(key)?.count ?? 0) + 1 })
+  }
+
+  const report = () => ({ exchanges, violations: { ...violations }, notChecked: [...notChecked.values()] })
+  return Object.assign(checkContract, { report, ready: () => loading })
 }
 
 function checkOptions(options: ContractOptions): void {

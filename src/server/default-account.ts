@@ -1,4 +1,4 @@
-import { establishedKey } from '../accounts/fixture-keys.ts'
+import { establishedKey } from '../accounts/fixture.ts'
 import { DEFAULT_ACCOUNT, type Worlds } from '../accounts/worlds.ts'
 import { accept } from '../domain/errors.ts'
 import { addKey } from '../domain/keys.ts'

@@ -1,124 +1,114 @@
-import { STATUS_CODES } from 'node:http'
-import type { Arrival } from '../ground/arrival.ts'
-import type { Awaitable } from '../ground/awaitable.ts'
-import { bytesOf } from '../ground/content.ts'
-import type { Delivery, Response as SentResponse } from '../ground/delivery.ts'
+import { type IncomingMessage, request as openRequest, type Server, STATUS_CODES } from 'node:http'
+import { duplexPair } from 'node:stream'
+import { show } from '../ground/show.ts'
 import { clearTimeout, setTimeout } from '../ground/timers.ts'
-import { waitUntil } from '../ground/waiting.ts'
-import { inPieces } from './carrier.ts'
-import { type AskControl, openControlConnections } from './control-connection.ts'
-import { arrivalOf } from './direct-arrival.ts'
-import { closed, type Fetch, fetchFailed, fieldsOf, readRequest, reset, stopped, targetOf } from './fetch-request.ts'
-import type { RequestHandler } from './http-server.ts'
+import { closeServer, STOP_PATIENCE } from './http-server.ts'
 
-/** The control plane, and the requests that it answers in place of the service. */
-export interface ControlService {
-  serve: RequestHandler
-  owns(request: Pick<Arrival, 'method' | 'url' | 'headers'>): boolean
-}
+/** The same as the global `fetch` of Node.js. */
+export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
 
 export interface FetchDeps {
-  answer(arrival: Arrival): Awaitable<Delivery | undefined>
+  /** Makes the server of the stand-in, which need not listen. */
+  openServer(): Server
+  /** Whether the control plane answers the request in place of the service. */
+  isForControl(request: { method: string; url: string; headers: { host: string } }): boolean
   /** In bytes, the longest body that the service reads. */
   bodyLimit: number
-  /** Absent if it is not served. */
-  control: ControlService | undefined
   baseUrl: string
   stopping: AbortSignal
 }
 
 export interface FetchDoor {
   readonly fetch: Fetch
-  /** Resolves when no request is under way. Those that take longer than the milliseconds are ended. */
-  close(patience: number): Promise<void>
+  /** Resolves when no request is under way. Those that take too long are ended. */
+  close(): Promise<void>
 }
 
 /** Statuses whose responses have no body, and not even an empty one. */
 const BODILESS = new Set([204, 205, 304])
 /** Fields about the connection. A response without a connection has none of them. */
-const OF_CONNECTION = new Set(['connection', 'keep-alive', 'transfer-encoding'])
+const OF_RESPONSE = new Set(['connection', 'keep-alive', 'transfer-encoding'])
+/** In bytes, more than the control plane reads of a body. */
+const LONGEST = 64 << 20
 /** Methods of which a request without a body says so. */
 const EXPECTING = new Set(['PATCH', 'POST', 'PUT'])
 
 /**
- * The way in for a program that has a web-standard `Request`. The service and the control plane answer it as on a
- * connection, but no port is needed. Only the path and the query of its URL count.
+ * The way in for a program that has a web-standard `Request`. Each gets a connection to the server of the stand-in, of which
+ * both ends are in this process, so that no port is needed. Only the path and the query of its URL count.
  */
-export function openFetch({ answer, bodyLimit, control, baseUrl, stopping }: FetchDeps): FetchDoor {
+export function openFetch({ openServer, isForControl, bodyLimit, baseUrl, stopping }: FetchDeps): FetchDoor {
   const { host } = new URL(baseUrl)
-  const askControl: AskControl | undefined = control && openControlConnections(control.serve)
-  /** One for each request that is under way; aborted when its client leaves, with the error that it gets. */
-  const underWay = new Set<AbortController>()
-  let isEmpty = () => {}
+  const ended = new AbortController()
+  const underWay = new Set<Promise<Response>>()
+  let server: Server | undefined
 
   async function fetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
     const request = readRequest(input, init, `${baseUrl}/domains`)
     if (stopping.aborted) throw fetchFailed(stopped())
     request.signal.throwIfAborted()
-    const leaving = new AbortController()
-    // It holds the request, without which its signal may be forgotten.
-    request.signal.addEventListener('abort', () => leaving.abort(request.signal.reason), { once: true })
-    underWay.add(leaving)
-    try {
-      return await untilAborted(leaving.signal, serve(request, leaving.signal))
-    } finally {
-      underWay.delete(leaving)
-      if (underWay.size === 0) isEmpty()
-    }
-  }
-
-  async function serve(request: Request, leaving: AbortSignal): Promise<Response> {
+    const leaving = AbortSignal.any([request.signal, ended.signal])
     const { method } = request
-    const target = targetOf(request)
-    const fields = fieldsOf(request)
+    const url = targetOf(request)
     // An application may have received the request from another machine, so its Host counts for the control plane.
     const named = request.headers.get('host') ?? host
-    if (askControl !== undefined && control?.owns({ method, url: target, headers: { host: named } })) {
-      const {
-        statusCode: status = 0,
-        rawHeaders,
-        body,
-      } = await askControl(request, ['host', named, ...fields], leaving)
-      return responseTo(request, { status, headers: rawHeaders }, body)
-    }
-    const body = await readBody(request, bodyLimit, leaving)
+    const isControl = isForControl({ method, url, headers: { host: named } })
+    const body = await readBody(request, isControl ? LONGEST : bodyLimit, leaving)
     const framing = body.length > 0 || EXPECTING.has(method) ? ['content-length', `${body.length}`] : []
-    const arrival = arrivalOf({ method, target, headers: ['host', host, ...fields, ...framing], body, leaving })
-    const delivery = await answer(arrival)
-    // The service has nothing to say to a client that has left.
-    if (delivery === undefined) throw fetchFailed(closed())
-    if (!('lost' in delivery)) {
-      return responseTo(
-        request,
-        delivery,
-        bodyOf(delivery, (between) => arrival.wait(between, stopping), leaving),
-      )
-    }
-    if (delivery.lost === 'hang') await waitUntil(undefined, stopping, leaving)
-    throw fetchFailed(delivery.lost === 'reset' ? reset() : closed())
+    const headers = ['host', isControl ? named : host, ...fieldsOf(request), ...framing]
+    const message = await send({ method, path: url, headers }, body, leaving)
+    return responseTo(request, message, leaving)
   }
 
-  async function close(patience: number): Promise<void> {
-    if (underWay.size === 0) return
-    const empty = new Promise<void>((resolve) => {
-      isEmpty = resolve
+  function send(
+    options: { method: string; path: string; headers: string[] },
+    body: Buffer,
+    leaving: AbortSignal,
+  ): Promise<IncomingMessage> {
+    return new Promise((resolve, reject) => {
+      leaving.throwIfAborted()
+      const sending = openRequest({ ...options, createConnection: connect })
+      const leave = () => sending.destroy()
+      leaving.addEventListener('abort', leave, { once: true })
+      sending.once('close', () => leaving.removeEventListener('abort', leave))
+      sending.once('response', resolve)
+      sending.on('error', (error) => reject(leaving.aborted ? leaving.reason : fetchFailed(causeOf(error))))
+      sending.end(body)
     })
-    const deadline = setTimeout(() => {
-      for (const leaving of underWay) leaving.abort(fetchFailed(closed()))
-    }, patience)
-    await empty
-    clearTimeout(deadline)
   }
 
-  return { fetch, close }
-}
+  function connect() {
+    server ??= openServer()
+    const [near, far] = duplexPair()
+    near.once('close', () => far.destroy())
+    far.once('close', () => near.destroy())
+    far.on('error', () => {})
+    // What faults do to the socket of a connection.
+    Object.assign(far, {
+      resetAndDestroy: () => near.destroy(reset()),
+      destroySoon: () => far.end(() => far.destroy()),
+    })
+    server.emit('connection', far)
+    return near
+  }
 
-/** What comes first: the value, or the reason of an abort. */
-function untilAborted<Value>(signal: AbortSignal, value: Promise<Value>): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-    value.then(resolve, reject)
-  })
+  async function close(): Promise<void> {
+    const deadline = setTimeout(() => ended.abort(fetchFailed(closed())), STOP_PATIENCE)
+    await Promise.allSettled(underWay)
+    clearTimeout(deadline)
+    if (server !== undefined) await closeServer(server)
+  }
+
+  return {
+    fetch(input, init) {
+      const response = fetch(input, init)
+      underWay.add(response)
+      const end = () => underWay.delete(response)
+      response.then(end, end)
+      return response
+    },
+    close,
+  }
 }
 
 /**
@@ -146,49 +136,29 @@ async function readBody({ body }: Request, longest: number, leaving: AbortSignal
   return Buffer.concat(pieces)
 }
 
-/** The body of a response of the service. `wait` waits between the pieces of one that is sent slowly. */
-function bodyOf(
-  { body, transmission }: SentResponse,
-  wait: (milliseconds: number) => Promise<void>,
-  leaving: AbortSignal,
-): ReadableStream<Uint8Array> {
-  // A copy: a stream takes the memory of its pieces away, and the service may send the same bytes again.
-  const bytes = Buffer.from(bytesOf(body))
-  const pause = async (milliseconds: number) => {
-    await wait(milliseconds)
-    leaving.throwIfAborted()
-  }
-  // Never the bytes themselves: the response that Node.js makes of them never ends where a test replaces microtasks.
-  if (transmission === undefined) return ReadableStream.from(whole(bytes))
-  return ReadableStream.from(
-    transmission.way === 'slowly' ? inPieces(bytes, transmission.milliseconds, pause) : half(bytes),
-  )
-}
-
-async function* whole(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  if (bytes.length > 0) yield bytes
-}
-
-/** Half of the bytes, after which nothing comes. */
-async function* half(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  if (bytes.length > 1) yield bytes.slice(0, bytes.length >> 1)
-  if (bytes.length > 0) throw new TypeError('terminated', { cause: closed() })
-}
-
-/** A response as `fetch` gives it. In `headers`, names and values alternate. @throws TypeError for a malformed field */
-function responseTo(
-  { method, url }: Request,
-  { status, headers: fields }: { status: number; headers: readonly (string | number)[] },
-  body: ReadableStream<Uint8Array>,
-): Response {
+/** A response as `fetch` gives it. @throws TypeError for a malformed field */
+function responseTo(request: Request, message: IncomingMessage, leaving: AbortSignal): Response {
+  const { statusCode: status = 0, rawHeaders } = message
   const headers = new Headers()
-  for (let index = 0; index < fields.length; index += 2) {
-    const name = `${fields[index]}`
-    if (!OF_CONNECTION.has(name.toLowerCase())) headers.append(name, `${fields[index + 1]}`)
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = `${rawHeaders[index]}`
+    if (!OF_RESPONSE.has(name.toLowerCase())) headers.append(name, `${rawHeaders[index + 1]}`)
   }
-  const given = method === 'HEAD' || BODILESS.has(status) ? null : body
-  const response = new Response(given, { status, statusText: STATUS_CODES[status] ?? 'unknown', headers })
-  return Object.defineProperty(response, 'url', { value: url.replace(/#.*/, '') })
+  async function* read(): AsyncGenerator<Uint8Array> {
+    try {
+      for await (const piece of message) yield piece
+    } catch {
+      // Naming the request here holds it, without which its signal may be forgotten.
+      throw leaving.aborted
+        ? (request.signal.reason ?? leaving.reason)
+        : new TypeError('terminated', { cause: closed() })
+    }
+  }
+  const isBodiless = request.method === 'HEAD' || BODILESS.has(status)
+  if (isBodiless) message.resume()
+  const body = isBodiless ? null : ReadableStream.from(read())
+  const response = new Response(body, { status, statusText: STATUS_CODES[status] ?? 'unknown', headers })
+  return Object.defineProperty(response, 'url', { value: request.url.replace(/#.*/, '') })
 }
 
 /**
@@ -209,4 +179,82 @@ export function fetchFrom(baseUrl: string): { fetch: Fetch; close(): void } {
     return globalThis.fetch(new URL(targetOf(request), baseUrl), sent)
   }
   return { fetch: fetchThere, close: () => closing.abort(fetchFailed(closed())) }
+}
+
+/**
+ * The request that `fetch` would send with these arguments. It may come from another implementation of the standard.
+ * @throws TypeError for anything else, and for a body that was read before
+ */
+function readRequest(input: unknown, init: RequestInit | undefined, example: string): Request {
+  if (!isRequest(input)) {
+    // A test runner with a browser's globals has a class `URL` of its own.
+    if (typeof input !== 'string' && typeof Object(input).href !== 'string') {
+      throw new TypeError(`fetch takes a Request, or a URL such as ${example}; ${show(input)} is neither.`)
+    }
+    checkUrl(`${input}`, example)
+    return new Request(`${input}`, init)
+  }
+  if (input.bodyUsed || input.body?.locked) {
+    throw new TypeError(`The body of ${input.method} ${input.url} was read before, so it cannot be sent; pass a clone.`)
+  }
+  checkUrl(input.url, example)
+  if (!(input instanceof Request)) {
+    const { url, method, headers, body, signal } = input as Request
+    return new Request(url, { method, headers: [...headers], body, signal, duplex: 'half', ...init } as RequestInit)
+  }
+  return init === undefined ? input : new Request(input, init)
+}
+
+function checkUrl(url: string, example: string): void {
+  if (!URL.canParse(url)) throw new TypeError(`${show(url)} is no absolute URL; give one such as ${example}.`)
+  const { protocol } = new URL(url)
+  if (protocol !== 'http:' && protocol !== 'https:') {
+    throw new TypeError(`${show(url)} is no URL of HTTP; give one such as ${example}.`)
+  }
+}
+
+/** Whether it has what a request has. Each implementation of the standard has a class of its own. */
+function isRequest(input: unknown): input is Request {
+  if (typeof input !== 'object' || input === null) return false
+  const { url, method, headers } = input as Partial<Record<keyof Request, unknown>>
+  return typeof url === 'string' && typeof method === 'string' && typeof Object(headers)[Symbol.iterator] === 'function'
+}
+
+/** The part of a URL that a server gets (RFC 9112 §3.2.1). */
+function targetOf({ url }: Request): string {
+  const { pathname, search } = new URL(url)
+  return pathname + search
+}
+
+/** Fields about the connection on which an application has received the request, or would send it. */
+const OF_CONNECTION = new Set(
+  'connection content-length expect host keep-alive proxy-connection te trailer transfer-encoding upgrade'.split(' '),
+)
+
+/** The fields of a request that are not about a connection; names and values alternate. */
+function fieldsOf({ headers }: Request): string[] {
+  return [...headers].flatMap((field) => (OF_CONNECTION.has(field[0]) ? [] : field))
+}
+
+/** The error with which the `fetch` of Node.js rejects if it gets no response. Clients look at the code of its cause. */
+function fetchFailed(cause: unknown): TypeError {
+  return new TypeError('fetch failed', { cause })
+}
+
+/** The cause as the `fetch` of Node.js has it: the connection was reset, or else closed. */
+function causeOf(error: NodeJS.ErrnoException): Error {
+  return error.syscall === 'read' ? error : closed()
+}
+
+function closed(): Error {
+  return Object.assign(new Error('other side closed'), { name: 'SocketError', code: 'UND_ERR_SOCKET' })
+}
+
+function reset(): Error {
+  return Object.assign(new Error('read ECONNRESET'), { errno: -104, code: 'ECONNRESET', syscall: 'read' })
+}
+
+/** There is no server any more. */
+function stopped(): Error {
+  return Object.assign(new Error('The stand-in has stopped, so it answers no request.'), { code: 'ECONNREFUSED' })
 }

@@ -1,10 +1,15 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
-import type { Duplex } from 'node:stream'
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type Duplex, finished } from 'node:stream'
 import { hasBody } from '../contract/body.ts'
-import { clearInterval, clearTimeout, nextTick, setInterval, setTimeout } from '../ground/timers.ts'
-import { sendAll } from './outbox.ts'
+import type { Problem } from '../domain/errors.ts'
+import type { Arrival } from '../ground/arrival.ts'
+import { textOf } from '../ground/content.ts'
+import type { Delivery } from '../ground/delivery.ts'
+import { clearInterval, clearTimeout, nextTick, setImmediate, setInterval, setTimeout } from '../ground/timers.ts'
+import type { Service } from '../service/answer.ts'
+import { sendAll } from './carrier.ts'
 
 /**
  * In milliseconds: how long a client may take for a header, for a whole request, and between two requests; and how
@@ -18,83 +23,95 @@ const TIMEOUTS = {
 }
 /** In milliseconds, how long requests that are under way at a stop may still take. */
 export const STOP_PATIENCE = 1500
+/** In characters, how much of a request is searched for its first line. */
+const FIRST_LINE = 4_096
+/**
+ * In milliseconds, how long the server still reads, and ignores, what a client sends after its last response. A
+ * connection that is closed with unread bytes is reset, and the client may lose the response.
+ */
+const LINGER = 10_000
 
-/** Answers a request. If that takes time, the promise resolves when the answer is given to the connection. */
-export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>
+/** Answers a request. Resolves when the answer is given to the connection. */
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
 /** The last request of a connection, and its response, whatever has become of them. */
-export interface HttpExchange {
+interface HttpExchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** Whether it is handled on the next tick. */
-  isDue: boolean
-  /** Absent if the handler has given the answer. */
+  /** Absent if the answer is given. */
   handling: Promise<void> | undefined
 }
 
-/** What a server does with requests, and with input that is no HTTP. No function throws or rejects. */
-export interface HttpServerOptions {
-  handle: RequestHandler
-  /** Refuses input that is no HTTP. `last` is the last request of the connection. */
-  refuseMalformed(error: NodeJS.ErrnoException, socket: Socket, last: HttpExchange | undefined): void
-  maxConnections: number
-  /** Called when a connection is closed at once, because there are `maxConnections`. */
-  dropped(): void
-}
-
-/** Node's HTTP server. It answers every request in the usual envelope, also where Node would answer by itself. */
-export function createHttpServer({ handle, refuseMalformed, maxConnections, dropped }: HttpServerOptions): Server {
-  const latest = new Map<Socket, HttpExchange | undefined>()
+/**
+ * Node's HTTP server. It answers every request in the usual envelope, also where Node would answer by itself: `refuse`
+ * does so for input that is no HTTP. Neither function rejects.
+ */
+export function createHttpServer(handle: RequestHandler, refuse: Service): Server {
+  const latest = new Map<Duplex, HttpExchange | undefined>()
   const underWay = new Set<Promise<void>>()
-
-  /**
-   * A body that comes together with the header is there on the next tick, so that it need not be awaited; any other
-   * request is handled at once.
-   */
-  function take(request: IncomingMessage, response: ServerResponse): void {
-    const { socket } = request
-    const former = latest.get(socket)
-    const exchange: HttpExchange = { request, response, isDue: false, handling: undefined }
-    latest.set(socket, exchange)
-    exchange.isDue = former?.isDue === true || (former?.handling === undefined && hasBody(request))
-    if (exchange.isDue) nextTick(begin, exchange, former)
-    else begin(exchange, former)
-  }
+  /** Connections that were refused. The rest of their input is not refused again. */
+  const refused = new WeakSet<Duplex>()
 
   /** No request overtakes an earlier one of its connection, which may be a change (RFC 9112 §9.3.2). */
-  function begin(exchange: HttpExchange, former: HttpExchange | undefined): void {
-    const { request, response } = exchange
-    exchange.isDue = false
-    const handling =
-      former?.handling === undefined ? handle(request, response) : former.handling.then(() => handle(request, response))
-    if (handling !== undefined) keep(exchange, handling)
+  function take(request: IncomingMessage, response: ServerResponse): void {
+    const former = latest.get(request.socket)?.handling
+    const exchange: HttpExchange = { request, response, handling: undefined }
+    latest.set(request.socket, exchange)
+    const isAtOnce = former === undefined && !hasBody(request)
+    const handling = (isAtOnce ? handle(request, response) : handleLater(exchange, former)).then(() => {
+      exchange.handling = undefined
+      underWay.delete(handling)
+    })
+    exchange.handling = handling
+    underWay.add(handling)
   }
 
-  function keep(exchange: HttpExchange, handling: Promise<void>): void {
-    const ended = handling.then(() => {
-      exchange.handling = undefined
-      underWay.delete(ended)
+  /** A body that comes together with the header is there on the next tick, so that it need not be awaited. */
+  async function handleLater({ request, response }: HttpExchange, former: Promise<void> | undefined): Promise<void> {
+    await (former ?? new Promise<void>(nextTick))
+    await handle(request, response)
+  }
+
+  /** Refuses input that is not HTTP, and closes the connection. */
+  function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
+    // The response to the last request of a connection closes it. Nothing after that request is answered.
+    if (error.code === 'HPE_CLOSED_CONNECTION' || refused.has(socket)) return
+    if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+    refused.add(socket)
+    const last = latest.get(socket)
+    // First, the service learns that the client has left, if that is the reason; and what it has answered is sent whole.
+    setImmediate(() => {
+      sendAll()
+      afterAnswers(last, () => void answerMalformed(error, socket, last))
     })
-    exchange.handling = ended
-    underWay.add(ended)
+  }
+
+  async function answerMalformed(
+    error: NodeJS.ErrnoException,
+    socket: Duplex,
+    last: HttpExchange | undefined,
+  ): Promise<void> {
+    if (!socket.writable) return
+    // A request whose body is malformed may have its response.
+    const isAnswered = last?.request.complete === false && last.response.headersSent
+    socket.end(isAnswered ? '' : write(await refuse(malformedArrival(error))))
+    socket.resume()
+    // Not a timeout of the socket, which each byte would begin again.
+    const patience = setTimeout(() => socket.destroy(), LINGER)
+    socket.once('close', () => clearTimeout(patience))
   }
 
   const server = createServer({ ...TIMEOUTS, requireHostHeader: false }, take)
-  server.maxConnections = maxConnections
-  server.on('drop', dropped)
   // Node would silently drop all fields after the thousandth. The size of the header is limited anyway.
   server.maxHeadersCount = 0
   // Node would answer an unknown Expect header itself, with 417 and no envelope. Here the header has no effect.
   server.on('checkExpectation', take)
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
-    refuseMalformed(error, socket as Socket, latest.get(socket as Socket)),
-  )
+  server.on('clientError', refuseMalformed)
   // Without this, a client that uses the server as a proxy would be cut off without a response.
   server.on('connect', ({ url }, socket: Duplex) => {
     socket.on('error', () => {})
     const rawPacket = Buffer.from(`CONNECT ${url} HTTP/1.1`)
-    const error = Object.assign(new Error('No proxy.'), { rawPacket })
-    refuseMalformed(error, socket as Socket, latest.get(socket as Socket))
+    refuseMalformed(Object.assign(new Error('No proxy.'), { rawPacket }), socket)
   })
   server.on('connection', (socket) => {
     latest.set(socket, undefined)
@@ -115,6 +132,41 @@ export function createHttpServer({ handle, refuseMalformed, maxConnections, drop
     finish: () => Promise.all(underWay),
   })
   return server
+}
+
+/**
+ * Acts when all responses that can be given are sent: they may report changes. A request may never be answered if its
+ * body cannot be read.
+ */
+function afterAnswers(last: HttpExchange | undefined, act: () => void): void {
+  if (last === undefined || (!last.request.complete && !last.response.headersSent)) {
+    act()
+    return
+  }
+  if (!last.request.complete) last.response.end()
+  finished(last.response, act)
+}
+
+/** What is known of input that is no HTTP: method and target, if it begins like a request. */
+function malformedArrival({ code, rawPacket }: NodeJS.ErrnoException & { rawPacket?: Buffer }): Arrival {
+  const start = rawPacket?.subarray(0, FIRST_LINE).toString('latin1') ?? ''
+  const [, method = '', url = ''] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}) (\S+) HTTP\/\d/.exec(start) ?? []
+  const known = { method, url, httpVersion: '1.1', headers: {}, rawHeaders: [], body: Buffer.alloc(0) }
+  return { ...known, problem: problemOf(code), isAbandoned: false, wait: () => Promise.resolve() }
+}
+
+function problemOf(code: string | undefined): Problem {
+  if (code === 'HPE_HEADER_OVERFLOW') return { code: 'request_too_large', reason: 'large-header' }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return { code: 'invalid_request_body', reason: 'timeout' }
+  return { code: 'invalid_request_body', reason: 'malformed' }
+}
+
+/** The last response of a connection. */
+function write(delivery: Delivery | undefined): string {
+  if (delivery === undefined || 'lost' in delivery) return ''
+  const { status, headers, body } = delivery
+  const fields = headers.flatMap((name, index) => (index % 2 === 0 ? [`${name}: ${headers[index + 1]}`] : []))
+  return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...fields, 'Connection: close', '', textOf(body)].join('\r\n')
 }
 
 /** Resolves to the server's origin for clients on this machine. Rejects with the error of `listen`. */

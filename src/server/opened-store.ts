@@ -8,7 +8,7 @@ import type { Clock } from '../ground/clock.ts'
 import type { Log } from '../ground/log.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { Explain } from '../journal/verdict.ts'
-import type { AnonymousIds } from '../service/anonymous-ids.ts'
+import type { AnonymousIds } from '../service/request-ids.ts'
 import type { Readiness } from '../store/readiness.ts'
 import type { Store } from '../store/store.ts'
 

@@ -1,25 +1,21 @@
-import type { RequestListener } from 'node:http'
+import type { RequestListener, Server } from 'node:http'
 import { ADMIN_PATH } from '../admin/paths.ts'
 import type { ServiceContract } from '../behaviour/operation.ts'
 import { OPERATIONS } from '../behaviour/operations/operations.ts'
 import type { Log } from '../ground/log.ts'
-import type { AccountWithKey } from '../library/account.ts'
-import { type Library, openDirectLibrary } from '../library/library.ts'
 import { createApplication, serveControl } from './app.ts'
-import { openFetch } from './fetch.ts'
-import type { Fetch } from './fetch-request.ts'
-import { closeServer, createHttpServer, listen, type RequestHandler, STOP_PATIENCE } from './http-server.ts'
-import { letIn } from './inside.ts'
-import { createMalformedReply } from './malformed.ts'
+import { type Fetch, openFetch } from './fetch.ts'
+import { closeServer, createHttpServer, listen } from './http-server.ts'
+import { letIn } from './middleware.ts'
 import { type CompleteOptions, completeOptions, refuseContradictions } from './option-table.ts'
 import type { ServerOptions } from './options.ts'
-import { type Behaviours, type InternalOptions, openStandIn, type StandIn } from './stand-in.ts'
+import { type Behaviours, type InternalOptions, openStandIn } from './stand-in.ts'
 
 /** The host of a stand-in without a port. No server can have a name of this domain (RFC 2606). */
 const NO_PORT = 'dmarc-understudy.test'
 
-/** A running stand-in. */
-export interface Understudy extends Library, AsyncDisposable {
+/** A running server of a stand-in. */
+export interface RunningServer extends AsyncDisposable {
   /** The base URL for clients, version segment included. Without a port, `fetch` alone knows it. */
   readonly baseUrl: string
   /**
@@ -33,6 +29,8 @@ export interface Understudy extends Library, AsyncDisposable {
    * is first read. The type is that of `node:http`, so that no types of Express are needed.
    */
   readonly app: RequestListener
+  /** Key of the `default` account. It is unknown if a stored account was created with a key that was not given again. */
+  readonly apiKey: string | undefined
   /** The HTTP address of the control plane, if it is served. */
   readonly adminUrl: string | undefined
   /** The unique name of this run of the server. `/__admin/health` shows it. */
@@ -47,39 +45,27 @@ export interface Understudy extends Library, AsyncDisposable {
   stop(): Promise<void>
 }
 
-/** A stand-in with a known key: no account existed before, or the key was given. */
-export type UnderstudyWithKey = Understudy & { readonly apiKey: string; readonly account: AccountWithKey }
-
-/** Options that make the key of the `default` account known. */
-export type KeyedOptions = ServerOptions & ({ data?: undefined; store?: undefined } | { apiKey: string })
-
 /**
- * Composes contract, store, service and control plane into a stand-in, which listens on a port unless options say no.
+ * Composes contract, store, service and control plane into a server, which listens on a port unless options say no.
+ * `behaviours` are those of the operations, by operationId.
  * @throws OptionError, ContractError, FixtureError, FaultSetError, StoreError, or a `listen` error like `EADDRINUSE`
  */
-export function startUnderstudy(options?: KeyedOptions): Promise<UnderstudyWithKey>
-export function startUnderstudy(options: ServerOptions): Promise<Understudy>
-export function startUnderstudy(options: ServerOptions = {}): Promise<Understudy> {
-  return startServer(options, OPERATIONS)
-}
-
-/** The same, with these behaviours of the operations, by operationId. */
 export async function startServer(
   given: ServerOptions,
-  behaviours: Behaviours,
+  behaviours: Behaviours = OPERATIONS,
   internal: InternalOptions = {},
-): Promise<Understudy> {
+): Promise<RunningServer> {
   const options = completeOptions(given)
   refuseContradictions(given)
   const { signal, log } = options
   signal?.throwIfAborted()
-  const understudy = await composeServer(options, behaviours, internal)
-  return signal === undefined ? understudy : stopWith(signal, understudy, log)
+  const server = await composeServer(options, behaviours, internal)
+  return signal === undefined ? server : stopWith(signal, server, log)
 }
 
 /** Makes the signal stop the server. @throws the reason of a signal that was aborted during the start */
-async function stopWith(signal: AbortSignal, understudy: Understudy, log: Log): Promise<Understudy> {
-  const { stop } = understudy
+async function stopWith(signal: AbortSignal, server: RunningServer, log: Log): Promise<RunningServer> {
+  const { stop } = server
   if (signal.aborted) {
     await stop()
     throw signal.reason
@@ -94,7 +80,7 @@ async function stopWith(signal: AbortSignal, understudy: Understudy, log: Log): 
   }
   signal.addEventListener('abort', abort, { once: true })
   // Not a copy, which would load what is only loaded when it is first used.
-  return Object.assign(understudy, { stop: stopOnSignal, [Symbol.asyncDispose]: stopOnSignal })
+  return Object.assign(server, { stop: stopOnSignal, [Symbol.asyncDispose]: stopOnSignal })
 }
 
 /**
@@ -105,40 +91,38 @@ async function composeServer(
   options: CompleteOptions,
   behaviours: Behaviours,
   internal: InternalOptions,
-): Promise<Understudy> {
+): Promise<RunningServer> {
   const standIn = await openStandIn(options, behaviours, internal)
-  const { answer, opened, urls, control, stopping, contract, instance, kept, exposed, exchanges, apiKey } = standIn
+  const { answer, opened, urls, stopping, contract, instance, kept, exposed, apiKey, log } = standIn
   try {
     const served = options.admin
       ? serveControl(standIn, options.listen ? options.host : NO_PORT, options.adminToken)
       : undefined
     const application = createApplication(standIn, served)
-    const port = options.listen
-      ? await openPort(standIn, application.handle, options, internal.maxConnections)
-      : undefined
+    const openServer = () => createHttpServer(application.handle, answer)
+    const port = options.listen ? await openPort(openServer(), options, log, internal.maxConnections) : undefined
     const { origin } = port ?? { origin: `http://${NO_PORT}` }
     // Without a port, no browser can open a page.
     const hasPage = options.admin && port !== undefined
     const baseUrl = origin + contract.basePath
     Object.assign(urls, { baseUrl, adminUrl: origin + ADMIN_PATH, hasPage })
     const { fetch, close } = openFetch({
-      answer,
+      openServer,
+      isForControl: (request) => served?.owns(request) ?? false,
       bodyLimit: contract.settings.bodyLimit,
-      control: served,
       baseUrl,
       stopping: stopping.signal,
     })
     let stopped: Promise<void> | undefined
     async function stop(): Promise<void> {
       stopping.abort()
-      await Promise.all([port?.close(), close(STOP_PATIENCE)])
+      await Promise.all([port?.close(), close()])
       await opened.close()
     }
     const stopOnce = () => (stopped ??= stop())
     return letIn(standIn, {
-      ...{ baseUrl, fetch, instance, kept, exposed, contract },
+      ...{ baseUrl, apiKey, fetch, instance, kept, exposed, contract },
       adminUrl: options.admin ? urls.adminUrl : undefined,
-      ...openDirectLibrary(control, { baseUrl, apiKey, exchanges, contract, stopping: stopping.signal }),
       stop: stopOnce,
       [Symbol.asyncDispose]: stopOnce,
       get app() {
@@ -154,24 +138,16 @@ async function composeServer(
 /** How many connections may be open. Each costs memory, and a client needs few. */
 const MOST_CONNECTIONS = 10_000
 
-/** Serves a stand-in and its control plane on a port. Rejects with the error of `listen`, such as `EADDRINUSE`. */
+/** Lets the server listen. Rejects with the error of `listen`, such as `EADDRINUSE`. */
 async function openPort(
-  { refuseMalformed, log }: StandIn,
-  handle: RequestHandler,
+  server: Server,
   { port, host }: CompleteOptions,
+  log: Log,
   maxConnections = MOST_CONNECTIONS,
 ): Promise<{ origin: string; close(): Promise<void> }> {
-  let isFull = false
-  const server = createHttpServer({
-    handle,
-    refuseMalformed: createMalformedReply(refuseMalformed),
-    maxConnections,
-    dropped() {
-      const full = 'The maximum number of connections is open; further ones are closed at once.'
-      if (!isFull) log.warn({ limit: maxConnections }, full)
-      isFull = true
-    },
-  })
+  server.maxConnections = maxConnections
+  const full = 'The maximum number of connections is open; further ones are closed at once.'
+  server.once('drop', () => log.warn({ limit: maxConnections }, full))
   const origin = await listen(server, port, host)
   return { origin, close: () => closeServer(server) }
 }

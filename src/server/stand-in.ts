@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import type { ExchangeLog } from '../accounts/exchange-log.ts'
-import { loadFixture } from '../accounts/fixture.ts'
-import { secretsOf } from '../accounts/fixture-keys.ts'
+import { loadFixture, secretsOf } from '../accounts/fixture.ts'
 import { Worlds } from '../accounts/worlds.ts'
 import type { Control } from '../admin/control.ts'
 import { createControlLoader } from '../admin/control-loader.ts'
@@ -22,10 +21,8 @@ import { JOURNAL_LIMITS, Journal, type JournalLimits } from '../journal/journal.
 import { redactLog } from '../journal/redaction/redacted-log.ts'
 import { Secrets } from '../journal/redaction/secrets.ts'
 import { createService, type Service } from '../service/answer.ts'
-import { createMalformedRefusal, type MalformedRefusal } from '../service/malformed-response.ts'
-import { createMalformedRecorder } from '../service/recorder.ts'
+import { createCors } from '../service/cors.ts'
 import type { Store } from '../store/store.ts'
-import { corsFor } from './allowed-origins.ts'
 import { findExposed, hasDefaultAccount, provideDefaultAccount } from './default-account.ts'
 import type { OpenedStore, OpeningContext } from './opened-store.ts'
 import { OptionError } from './option-error.ts'
@@ -63,8 +60,6 @@ export type Behaviours = Readonly<Record<string, OperationBehaviour>>
 /** The stand-in: the service with its data. Doors lead to it, but it knows no door. */
 export interface StandIn {
   readonly answer: Service
-  /** Refuses what is no HTTP, on behalf of a door. */
-  readonly refuseMalformed: MalformedRefusal
   readonly contract: ServiceContract
   readonly store: Store
   readonly journal: Journal
@@ -129,12 +124,14 @@ export async function openStandIn(
     const service = createService({
       ...{ ...shared, urls, nextId, log, prefer, simulator, responseValidation, namesUs },
       stopping: internal.hurries ? AbortSignal.abort() : stopping.signal,
-      cors: corsFor(options, contract),
+      cors: createCors({
+        origins: options.cors,
+        exposed: Object.keys(contract.document.resolved.components?.headers ?? {}),
+      }),
     })
     const answer = internal.turnstile?.(service) ?? service
     const standIn: StandIn = {
       ...{ answer, contract, store, journal, worlds, exchanges, opened, control, urls, namesUs, instance, log },
-      refuseMalformed: createMalformedRefusal(contract, nextId, log, createMalformedRecorder({ exchanges, clock })),
       ...{ apiKey, kept, exposed, stopping },
     }
     internal.open?.(standIn)

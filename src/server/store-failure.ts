@@ -1,4 +1,4 @@
-import type { StoreAddress } from '../store/redis/client.ts'
+import type { StoreAddress } from '../store/redis/connection.ts'
 import { StoreError } from '../store/store-error.ts'
 
 /** Hints for failures, by the beginning of the failure's text or by a part of it. */

@@ -1,7 +1,7 @@
 import { LocalExchangeLog } from '../accounts/exchange-log.ts'
 import type { Contract } from '../contract/contract.ts'
 import { DEFAULT_SEED } from '../domain/account.ts'
-import { countAnonymousIds } from '../service/anonymous-ids.ts'
+import { countAnonymousIds } from '../service/request-ids.ts'
 import type { Accounts } from '../store/accounts.ts'
 import { openMemoryStore } from '../store/memory.ts'
 import { ALWAYS_READY, type Readiness, type StoreState } from '../store/readiness.ts'
@@ -73,7 +73,7 @@ function ofOneServer(
     store,
     clock,
     readiness,
-    nextId: countAnonymousIds(seed, requestIds),
+    nextId: countAnonymousIds(`${seed}`, requestIds),
     async openExchanges(parts) {
       const exchanges = new LocalExchangeLog(parts)
       store.listen?.({

@@ -1,5 +1,5 @@
 import { decodePart } from '../ground/target.ts'
-import type { StoreAddress } from '../store/redis/client.ts'
+import type { StoreAddress } from '../store/redis/connection.ts'
 
 /** A parsed URL. `shown` is the URL without user and password, for messages and the log. */
 interface ReadUrl {

@@ -5,7 +5,7 @@ import { flagOf, type Option } from './option.ts'
 import { OptionError } from './option-error.ts'
 import { COMMAND_LINE_OPTIONS, completeOptions, findUnusual } from './option-table.ts'
 import type { ServerOptions } from './options.ts'
-import { startUnderstudy, type Understudy } from './server.ts'
+import { startUnderstudy, type Understudy } from './understudy.ts'
 
 /** The server of `run`, `vary` or `explore`, if this process is part of their command. */
 interface TrialServer {

@@ -1,38 +1,38 @@
-import type { ServiceContract } from '../behaviour/operation.ts'
+import { conform } from '../behaviour/conformity.ts'
+import { decide } from '../behaviour/judge.ts'
+import { type Answer, changesAccount, type ServiceContract } from '../behaviour/operation.ts'
+import { createBodyReader, type ReadBody } from '../contract/body.ts'
 import { ClientGone } from '../contract/reception.ts'
 import { Replier, type ResponseValidation } from '../contract/reply.ts'
-import { refuse } from '../domain/errors.ts'
+import type { AccountState } from '../domain/account.ts'
+import { type Decision, type Refusal, refuse as refusalOf } from '../domain/errors.ts'
 import { createInjectionSources, type InjectionOptions } from '../faults/sources.ts'
 import type { Arrival } from '../ground/arrival.ts'
-import type { Awaitable } from '../ground/awaitable.ts'
+import { type Awaitable, whenReady } from '../ground/awaitable.ts'
 import { contentOf } from '../ground/content.ts'
 import type { Delivery } from '../ground/delivery.ts'
-import type { HostCheck } from '../ground/hosts.ts'
 import type { Log } from '../ground/log.ts'
 import { redactDeeply } from '../journal/redaction/redacted-log.ts'
 import { isUnbidden } from '../journal/unbidden.ts'
 import { isReported, StoreError } from '../store/store-error.ts'
 import type { Cors } from './cors.ts'
-import type { Conforming, Exchange } from './exchange.ts'
+import { type Admitted, type Conforming, createRouting, type Exchange, MISLED, type RoutingDeps } from './exchange.ts'
 import { createGate, type GateDeps } from './gate.ts'
-import { createInterference } from './interference.ts'
-import { createJudgement } from './judgement.ts'
+import type { Interference } from './interference.ts'
 import { createRecorder, type RecorderDeps } from './recorder.ts'
 import { createResponder } from './response.ts'
-import { createRouting, MISLED } from './routing.ts'
 
-export interface ServiceDeps extends Omit<GateDeps, 'sources'>, InjectionOptions, RecorderDeps {
+export interface ServiceDeps extends Omit<GateDeps, 'sources'>, InjectionOptions, RecorderDeps, RoutingDeps {
   contract: ServiceContract
   log: Log
   responseValidation: ResponseValidation
   /** Absent if pages of other origins may not use the service. */
   cors: Cors | undefined
-  namesUs: HostCheck
   /** See `Arrival.wait`. */
   stopping: AbortSignal
 }
 
-/** The service. It does not reject, and answers at once what needs no waiting. A client that has left gets no delivery. */
+/** The service. It does not reject. A client that has left gets no delivery. */
 export type Service = (arrival: Arrival) => Awaitable<Delivery | undefined>
 
 /** Adds its part to the exchange: at once, unless something takes time. */
@@ -42,70 +42,49 @@ type Step = (exchange: Conforming) => Awaitable<void>
 export function createService(deps: ServiceDeps): Service {
   const { contract, cors, store, clock, stopping, log } = deps
   const { redactions } = deps.worlds.journal
+  const { settings, catalogue } = contract
   const sources = createInjectionSources(deps)
   const replier = new Replier(contract, deps.responseValidation)
-  const route = createRouting({ ...deps, answersPreflights: cors !== undefined })
+  const bodies = createBodyReader(settings)
+  const route = createRouting(deps, cors !== undefined)
   const gate = createGate({ ...deps, sources })
-  const faults = createInterference(sources, { contract, replier, stopping, store, clock })
-  const judgement = createJudgement(contract, store, replier)
   const respond = createResponder({ contract, clock, cors })
   const record = createRecorder(deps)
+  let interference: Promise<Interference> | undefined
 
-  /** The path of a request. Once a step decides, or fails, those that could decide are passed over. */
-  const path: readonly Step[] = [
+  /** The path of a request. Once a step decides, or fails, the rest of these steps is passed over. */
+  const deciding: readonly Step[] = [
     gate.admit, // key, plan, quota
     turnAway, // what the route or the gate refuses
-    faults.injectBefore,
-    judgement.readBody, // and the check against the contract
-    faults.simulate, // what a domain name in the body asks for, and what another client does first
-    judgement.judge, // inside of the store, if the account may change
-    gate.refund,
-    faults.injectAfter,
+    (exchange) => interfere('before', exchange),
+    readBody, // and the check against the contract
+    simulate, // what a domain name in the body asks for, and what another client does first
+    judge, // inside of the store, if the account may change
   ]
-  const firstFinal = path.indexOf(gate.refund)
+  /** What follows, whatever was decided. */
+  const following: readonly Step[] = [gate.refund, (exchange) => interfere('after', exchange)]
+  const path = [...deciding, ...following]
 
-  return function answer(arrival) {
+  return async function answer(arrival) {
     const exchange = route(arrival)
     try {
-      const waiting = walk(exchange, 0)
-      if (waiting === undefined) return deliver(exchange)
-      return waiting.then(() => deliver(exchange)).catch((error) => giveUp(exchange, error))
-    } catch (error) {
-      return giveUp(exchange, error)
-    }
-  }
-
-  /** Takes one step after the other. Returns a promise only if a step does: others would take longer than the step. */
-  function walk(exchange: Exchange, from: number): Awaitable<void> {
-    for (let place = from; place < path.length; place++) {
-      if (exchange.isDecided && place < firstFinal) continue
-      try {
-        // Only an admitted request gets past the gate, and only one that conforms past the check.
-        const waiting = path[place]?.(exchange as Conforming)
-        if (waiting !== undefined) return walkOn(exchange, waiting, place)
-      } catch (error) {
-        fail(exchange, error)
-        if (place >= firstFinal) return undefined
+      for (let place = 0; place < path.length; place++) {
+        if (exchange.isDecided && place < deciding.length) continue
+        try {
+          // Only an admitted request gets past the gate, and only one that conforms past the check.
+          const waiting = path[place]?.(exchange as Conforming)
+          // A request that awaits nothing is answered at once, which is most of its speed.
+          if (waiting !== undefined) await waiting
+        } catch (error) {
+          fail(exchange, error)
+        }
       }
-    }
-    return undefined
-  }
-
-  /** Continues when a step is done that takes time. */
-  async function walkOn(exchange: Exchange, waiting: Promise<void>, place: number): Promise<void> {
-    try {
-      await waiting
+      return deliver(exchange)
     } catch (error) {
-      fail(exchange, error)
-      if (place >= firstFinal) return
+      const err = exchange.requestId === '' ? error : withoutSecrets(error, exchange)
+      log.error({ request_id: exchange.requestId || undefined, err }, 'The response could not be sent.')
+      return { lost: 'failure' }
     }
-    await walk(exchange, place + 1)
-  }
-
-  function giveUp(exchange: Exchange, error: unknown): Delivery {
-    const err = exchange.requestId === '' ? error : withoutSecrets(error, exchange)
-    log.error({ request_id: exchange.requestId || undefined, err }, 'The response could not be sent.')
-    return { lost: 'failure' }
   }
 
   function turnAway(exchange: Exchange): void {
@@ -116,8 +95,96 @@ export function createService(deps: ServiceDeps): Service {
       exchange.reply = { status: 204, headers: {}, body: contentOf(''), foreign: true }
       exchange.isDecided = true
     } else if (refusal !== undefined) {
-      judgement.refuse(exchange, refusal, refusal === unrouted && breaksContract(exchange))
+      refuse(exchange, refusal, refusal === unrouted && breaksContract(exchange))
     }
+  }
+
+  /** The faults are loaded by the first request that meets one. */
+  function interfere(step: keyof Interference, exchange: Conforming): Awaitable<void> {
+    if (exchange.injection === undefined) return undefined
+    interference ??= import('./interference.ts').then(({ createInterference }) =>
+      createInterference({ contract, replier, stopping, store, clock }),
+    )
+    return interference.then((faults) => faults[step](exchange))
+  }
+
+  function simulate(exchange: Conforming): Awaitable<void> {
+    exchange.injection = sources.ofBody(exchange.conformity.body, exchange.operation) ?? exchange.injection
+    return interfere('simulate', exchange)
+  }
+
+  /** Reads the body and checks the request against the contract. */
+  function readBody(exchange: Admitted): Awaitable<void> {
+    return whenReady(bodies.read(exchange.request, exchange.operation), check, exchange)
+  }
+
+  function check(body: ReadBody | undefined, exchange: Admitted): void {
+    const { operation, query, principal } = exchange
+    const conformity = conform({ operation, query, body }, settings, catalogue)
+    exchange.conformity = conformity
+    exchange.content = body?.content
+    if (!conformity.ok) {
+      exchange.value = conformity.value
+      refuse(exchange, conformity, true)
+      return
+    }
+    // If no body is read, `conformity.body` is an empty object, but the request has no value.
+    exchange.value = body && conformity.body
+    // The journal tells what the group was, so it is looked up before a change.
+    const id = query['id']
+    if (typeof id === 'string') exchange.group = principal.account.groups.get(id)
+  }
+
+  /** The service's answer, after the change is stored. If another change came first, the decision is repeated. */
+  function judge(exchange: Conforming): Awaitable<void> {
+    const { conformity, operation, principal, history } = exchange
+    const { account, now } = principal
+    if (!changesAccount(operation)) {
+      return settle(exchange, decide(conformity, account, contract, now), account, undefined)
+    }
+    let present = account
+    let presentVersion: number | undefined
+    const decideIn = (state: AccountState, version: number) => {
+      present = state
+      presentVersion = version
+      return decide(conformity, state, contract, now)
+    }
+    // While the request waited for its body, another account may have got the id.
+    const decided = store.update(account.id, decideIn, history?.incarnation)
+    return whenReady(decided, (decision) => settle(exchange, decision, present, presentVersion))
+  }
+
+  /** `present` is the state of the decision, and `version` its version if it is that of the store. */
+  function settle(
+    exchange: Conforming,
+    decision: Decision<AccountState, Answer>,
+    present: AccountState,
+    version: number | undefined,
+  ): void {
+    if (decision.ok) succeed(exchange, decision.value)
+    else refuse(exchange, decision, false)
+    const { before, moment } = exchange
+    if (decision.ok && decision.state !== present) exchange.after = decision.state
+    if (before !== undefined && before.account !== present) {
+      exchange.before = { account: present, counters: before.counters }
+    }
+    if (moment !== undefined && version !== undefined && version !== moment.version) {
+      exchange.moment = { incarnation: moment.incarnation, version }
+    }
+  }
+
+  function succeed(exchange: Conforming, value: Answer): void {
+    const { operation } = exchange
+    exchange.reply =
+      value.source === undefined ? replier.succeed(operation, value.data) : replier.succeedCached(operation, value)
+    exchange.isDecided = true
+  }
+
+  function refuse(exchange: Exchange, { problems }: Refusal<string>, violatesContract: boolean): void {
+    exchange.reply = replier.refuse(exchange.operation, problems)
+    exchange.problems = problems
+    exchange.violatesContract = violatesContract
+    exchange.isDecided = true
   }
 
   function fail(exchange: Exchange, error: unknown): void {
@@ -129,7 +196,7 @@ export function createService(deps: ServiceDeps): Service {
       exchange.allowance = undefined
       exchange.unspent = gate.tellAnonymous(exchange)
       exchange.injection = undefined
-      judgement.refuse(exchange, refuse({ code: 'unauthorized' }), false)
+      refuse(exchange, refusalOf({ code: 'unauthorized' }), false)
       return
     }
     if (!isReported(error)) {

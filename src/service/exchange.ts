@@ -1,33 +1,26 @@
 import type { AccountHistory } from '../accounts/exchange-log.ts'
 import type { Conformity } from '../behaviour/conformity.ts'
 import type { GateDecision, Principal } from '../behaviour/gate.ts'
+import type { ServiceContract } from '../behaviour/operation.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Reply } from '../contract/reply.ts'
-import type { Route } from '../contract/router.ts'
+import { createRouter, type Route } from '../contract/router.ts'
 import type { AccountState, DomainGroup } from '../domain/account.ts'
-import type { Problem, Refusal } from '../domain/errors.ts'
+import { type Problem, type Refusal, refuse } from '../domain/errors.ts'
 import type { Allowance } from '../domain/quotas.ts'
 import type { Injection } from '../faults/injection.ts'
 import type { Arrival } from '../ground/arrival.ts'
+import { elapsed } from '../ground/clock.ts'
 import type { Content } from '../ground/content.ts'
 import type { Loss, Transmission } from '../ground/delivery.ts'
-import type { Query } from '../ground/target.ts'
+import { type HostCheck, isHostMalformed } from '../ground/hosts.ts'
+import { memoize } from '../ground/memo.ts'
+import { type Query, readQuery, splitTarget } from '../ground/target.ts'
 import type { Past, UnsentResponse } from '../journal/entry.ts'
 import type { Moment } from '../store/store.ts'
+import { isPreflight } from './cors.ts'
 
-/** The parts of a request that the route finds. */
-export interface Routed {
-  request: Arrival
-  /** When it arrived, by `elapsed`. */
-  started: number
-  path: string
-  query: Query
-  route: Route
-  /** Whether a client without a key gets the refusal of the route too. */
-  needsNoKey: boolean
-  /** Whether it is a preflight request that gets an answer. */
-  isPreflight: boolean
-}
+type Unrouted = Extract<Route, { ok: false }>
 
 const NO_PROBLEMS: readonly Problem<string>[] = []
 
@@ -37,17 +30,11 @@ const NO_PROBLEMS: readonly Problem<string>[] = []
  * objects of one shape.
  */
 export class Exchange {
-  readonly request: Arrival
-  readonly started: number
-  readonly path: string
-  readonly query: Query
-  readonly needsNoKey: boolean
-  readonly isPreflight: boolean
+  /** When it arrived, by `elapsed`. */
+  readonly started: number = elapsed()
   readonly operation: Operation | undefined
   /** Why it has no operation. */
-  readonly unrouted: (Route & { ok: false }) | undefined
-  /** Another operation of the path, if the path does not have the method. */
-  readonly neighbour: Operation | undefined
+  readonly unrouted: Unrouted | undefined
 
   // The gate.
   /** Empty before the gate. */
@@ -103,16 +90,27 @@ export class Exchange {
   /** The internal failure, if there was one. */
   failure: unknown = undefined
 
-  constructor({ request, started, path, query, route, needsNoKey, isPreflight }: Routed) {
+  readonly request: Arrival
+  readonly path: string
+  readonly query: Query
+  /** Whether it is refused for its route, whatever its key is. */
+  readonly needsNoKey: boolean
+  /** Whether it is a preflight request that gets an answer. */
+  readonly isPreflight: boolean
+
+  constructor(
+    request: Arrival,
+    { path, query }: { path: string; query: Query },
+    route: Route,
+    { needsNoKey, isPreflight }: { needsNoKey: boolean; isPreflight: boolean },
+  ) {
     this.request = request
-    this.started = started
     this.path = path
     this.query = query
     this.needsNoKey = needsNoKey
     this.isPreflight = isPreflight
     this.operation = route.ok ? route.operation : undefined
     this.unrouted = route.ok ? undefined : route
-    this.neighbour = route.ok ? undefined : route.neighbour
   }
 }
 
@@ -125,4 +123,49 @@ export interface Admitted extends Exchange {
 /** An admitted exchange whose request conforms to the contract. */
 export interface Conforming extends Admitted {
   conformity: Extract<Conformity, { ok: true }>
+}
+
+export interface RoutingDeps {
+  contract: ServiceContract
+  namesUs: HostCheck
+}
+
+const MALFORMED: Unrouted = refuse({ code: 'invalid_request_body', reason: 'malformed' })
+/** For a request with the Host of another site, see `createHostCheck`. Neither its key nor its path counts. */
+export const MISLED: Unrouted = refuse({ code: 'unauthorized', reason: 'host' })
+
+/**
+ * Creates the function that finds the operation of a request, or the refusal if there is none, and recognises preflight
+ * requests. The refusal waits for the gate, because the settings may let the key decide first.
+ */
+export function createRouting(
+  { contract, namesUs }: RoutingDeps,
+  answersPreflights: boolean,
+): (request: Arrival) => Exchange {
+  const { settings } = contract
+  const findRoute = createRouter(contract, settings)
+  // Clients repeat their targets. A long one is not worth caching.
+  const interpretTarget = memoize(
+    (target) => {
+      const { path, query } = splitTarget(target)
+      return { path, query: readQuery(query) }
+    },
+    { limit: 1_000, longest: 500 },
+  )
+
+  /** The refusal of a request that is not for us as it is. Node would refuse some of them too, but without the envelope. */
+  function findObstacle(request: Arrival): Unrouted | undefined {
+    if (request.problem !== undefined) return refuse(request.problem)
+    if (isHostMalformed(request)) return MALFORMED
+    return namesUs(request) ? undefined : MISLED
+  }
+
+  return (request) => {
+    const target = interpretTarget(request.url ?? '')
+    const obstacle = findObstacle(request)
+    const route = obstacle ?? findRoute(request.method ?? '', target.path)
+    const needsNoKey = obstacle !== undefined || settings.routing === 'before-key'
+    const asksBefore = !route.ok && route.allow !== undefined && answersPreflights && isPreflight(request)
+    return new Exchange(request, target, route, { needsNoKey, isPreflight: asksBefore })
+  }
 }

@@ -17,7 +17,6 @@ import {
 } from '../behaviour/gate.ts'
 import { longestWindow, type Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
-import type { AccountState } from '../domain/account.ts'
 import { timeOn } from '../domain/clock.ts'
 import { type Counters, refundCharge } from '../domain/counting.ts'
 import type { ApiKey } from '../domain/keys.ts'
@@ -29,12 +28,11 @@ import { memoize, memoizeWeakly } from '../ground/memo.ts'
 import { hashKey } from '../ground/secrets.ts'
 import type { Past } from '../journal/entry.ts'
 import type { Account, Moment, Store } from '../store/store.ts'
-import type { AnonymousIds } from './anonymous-ids.ts'
 import type { Exchange } from './exchange.ts'
-import { requestIdOf } from './request-id.ts'
+import { type AnonymousIds, requestIdOf } from './request-ids.ts'
 
 /** The methods of the store that the service uses. */
-export type ServiceStore = Pick<Store, 'enter' | 'update' | 'transact'>
+type ServiceStore = Pick<Store, 'enter' | 'update' | 'transact'>
 
 /** The methods of the worlds that the service uses. `openSandbox` is absent if no unknown key opens an account. */
 type ServiceWorlds = Pick<Worlds, 'journal' | 'historyOf'> & Partial<Pick<Worlds, 'openSandbox'>>
@@ -49,8 +47,6 @@ export interface GateDeps {
   nextId: AnonymousIds
   /** Whether a request over its quota is refused. */
   enforceQuotas: boolean
-  /** The hash of a key. */
-  hashOf?: ((secret: string) => string) | undefined
 }
 
 /** How often a sandbox is opened for one request. */
@@ -88,25 +84,29 @@ type Entering = (account: Account, real: number) => { counters: Counters; value:
  * store. Source: "Every request carries the header `Authorization: Bearer <API_KEY>`."
  */
 export function createGate(deps: GateDeps) {
-  const { contract, store, clock, worlds, sources, nextId, enforceQuotas, hashOf = hashKey } = deps
+  const { contract, store, clock, worlds, sources, nextId, enforceQuotas } = deps
   const { settings } = contract
   const charging = { settings, enforceQuotas }
+  const chargesOf = memoizeWeakly((key: ApiKey) =>
+    memoizeWeakly((operation: Operation) => chargeFor(key, operation, charging)),
+  )
   const terms: GateTerms = {
     ...charging,
     longestWindow: 1000 * longestWindow(contract),
-    chargeFor: memoizeCharges(charging),
+    // To make the charge takes longer than to count the request.
+    chargeFor: (key, operation) => chargesOf(key)(operation),
   }
   const chargesAll = settings.chargedRequests === 'authenticated'
   const tellsAnyone = settings.quotaHeaders === 'any-request'
   // Then the key matters even for a wrong method.
   const tellsMore = tellsUncharged(settings)
-  const readKey = createKeyReader((authorization) => secretIn(authorization, settings), hashOf)
-  const readPresentedKey = createKeyReader(presentedSecretIn, hashOf)
-  const sourceOf = createRequestIdSources()
+  const readKey = createKeyReader((authorization) => secretIn(authorization, settings))
+  const readPresentedKey = createKeyReader(presentedSecretIn)
 
   /** Decides by key, plan and quota whether a request is admitted, counts it, and finds the injection that acts on it. */
   function admit(exchange: Exchange): Awaitable<void> {
-    const { request, operation, neighbour, unrouted, needsNoKey, isPreflight } = exchange
+    const { request, operation, unrouted, needsNoKey, isPreflight } = exchange
+    const neighbour = unrouted?.neighbour
     // Such a refusal is the same for every key, unless the response also shows the quota of the key.
     const isAnonymous = unrouted !== undefined && needsNoKey && !(tellsMore && neighbour !== undefined)
     const { authorization } = request.headers
@@ -114,26 +114,24 @@ export function createGate(deps: GateDeps) {
     const presented = isKeyless ? undefined : readKey(authorization)
     if (presented === undefined) return identify(exchange)
     // If the request itself asks for an injection, the rules of the account are not checked.
-    exchange.injection = operation && sources.ofHeaders(request.headers, operation)
-    const entering = admitting(exchange, presented.hash)
+    const asked = operation && sources.ofHeaders(request.headers, operation)
+    exchange.injection = asked
+    const { method = '' } = request
+    const entrant: GateRequest = {
+      keyHash: presented.hash,
+      ...{ method, operation, neighbour, meetsFaults: asked === undefined },
+    }
+    const entering: Entering = (account, real) => {
+      const now = timeOn(account.state.clock, real)
+      const { decision, counters } = decideAdmission(entrant, account.state, account.counters, now, terms)
+      return { counters, value: decision === UNKNOWN_KEY ? NO_ACCOUNT : admissionOf(decision, undefined, account) }
+    }
     // One call of the store does everything: no change can come in between, and a request waits at most once.
     const entered = store.enter(presented.hash, entering)
     if (entered instanceof Promise || (entered === undefined && worlds.openSandbox !== undefined)) {
       return admitLater(exchange, entered, presented, entering)
     }
     return settle(entered, exchange)
-  }
-
-  function admitting(
-    { request: { method = '' }, operation, neighbour, injection }: Exchange,
-    keyHash: string,
-  ): Entering {
-    const request: GateRequest = { keyHash, method, operation, neighbour, meetsFaults: injection === undefined }
-    return (account, real) => {
-      const now = timeOn(account.state.clock, real)
-      const { decision, counters } = decideAdmission(request, account.state, account.counters, now, terms)
-      return { counters, value: decision === UNKNOWN_KEY ? NO_ACCOUNT : admissionOf(decision, undefined, account) }
-    }
   }
 
   /** Used if the store has to wait, or the key opens a sandbox. */
@@ -159,18 +157,20 @@ export function createGate(deps: GateDeps) {
   function identify(exchange: Exchange): Awaitable<void> {
     const { authorization } = exchange.request.headers
     const presented = authorization === undefined ? undefined : readPresentedKey(authorization)
-    if (presented === undefined) return enterAnonymously(exchange)
-    const entering: Entering = (account, real) => {
-      const { state, counters } = account
-      const key = findKey(state, presented.hash)
-      const owner = key && { account: state, key, now: timeOn(state.clock, real) }
-      return { counters, value: owner === undefined ? NO_ACCOUNT : admissionOf(UNKNOWN_KEY, owner, account) }
-    }
-    let entered: Awaitable<Admission | undefined>
+    return presented === undefined ? enterAnonymously(exchange) : settleFor(presented.hash, exchange)
+  }
+
+  async function settleFor(hash: string, exchange: Exchange): Promise<void> {
+    let found: Admission | undefined
     try {
-      entered = store.enter(presented.hash, entering)
+      found = await store.enter(hash, (account, real) => {
+        const { state, counters } = account
+        const key = findKey(state, hash)
+        const owner = key && { account: state, key, now: timeOn(state.clock, real) }
+        return { counters, value: owner === undefined ? NO_ACCOUNT : admissionOf(UNKNOWN_KEY, owner, account) }
+      })
     } catch {}
-    return whenReady(entered instanceof Promise ? entered.catch(() => undefined) : entered, settle, exchange)
+    settle(found, exchange)
   }
 
   /** Treats the request as one without an account; no store access, no count. */
@@ -180,7 +180,9 @@ export function createGate(deps: GateDeps) {
 
   /** The quota that the response to a request without an account reports. */
   function tellAnonymous(exchange: Exchange): Allowance | undefined {
-    return tellsAnyone ? untouchedQuota(exchange, clock(), settings) : undefined
+    if (!tellsAnyone) return undefined
+    const { operation, unrouted } = exchange
+    return untouchedQuota({ operation, neighbour: unrouted?.neighbour }, clock(), settings)
   }
 
   function admissionOf(decision: GateDecision, owner: Principal | undefined, account: Account): Admission {
@@ -204,8 +206,8 @@ export function createGate(deps: GateDeps) {
     const ruled = fault && principal && sources.ofRule(fault, principal.account)
     exchange.requestId =
       principal === undefined
-        ? nextId('unauthenticated')
-        : requestIdOf(sourceOf(principal.account), ordinal, contract.requestIds)
+        ? nextId()
+        : requestIdOf(`${principal.account.seed} ${principal.account.id}`, ordinal, contract.requestIds)
     exchange.refusal = refusal
     exchange.principal = principal
     exchange.disabled = disabled
@@ -241,34 +243,16 @@ export function createGate(deps: GateDeps) {
   return { admit, enterAnonymously, tellAnonymous, refund }
 }
 
-/** Creates the function that gives the source of an account's request ids. It is cached for the last account. */
-function createRequestIdSources(): (account: AccountState) => string {
-  let last = { seed: 0, id: '', source: '' }
-  return ({ seed, id }) => {
-    if (last.seed !== seed || last.id !== id) last = { seed, id, source: `${seed} ${id}` }
-    return last.source
-  }
-}
-
 /** Creates the function that reads the key in a field Authorization; `undefined` if there is none. */
 function createKeyReader(
   secretOf: (authorization: string) => string | undefined,
-  hashOf: (secret: string) => string,
 ): (authorization: string) => PresentedKey | undefined {
   // Clients repeat a few keys. A guessed key of a megabyte is not worth caching.
   return memoize(
     (authorization) => {
       const secret = secretOf(authorization)
-      return secret === undefined ? undefined : { secret, hash: hashOf(secret) }
+      return secret === undefined ? undefined : { secret, hash: hashKey(secret) }
     },
     { limit: 10_000, longest: 200 },
   )
-}
-
-/** `chargeFor` with a cache: to make the charge takes longer than to count the request. */
-function memoizeCharges(charging: Pick<GateTerms, 'settings' | 'enforceQuotas'>): GateTerms['chargeFor'] {
-  const chargesOf = memoizeWeakly((key: ApiKey) =>
-    memoizeWeakly((operation: Operation) => chargeFor(key, operation, charging)),
-  )
-  return (key, operation) => chargesOf(key)(operation)
 }

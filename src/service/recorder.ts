@@ -12,21 +12,17 @@ import type { Headers } from '../ground/delivery.ts'
 import { isObject } from '../ground/json.ts'
 import { type Log, SILENT } from '../ground/log.ts'
 import { memoize } from '../ground/memo.ts'
-import { splitTarget } from '../ground/target.ts'
-import { fieldOf, keyEvidenceOf, type NewEntry, NO_KEY, PAST, type RecordedBody } from '../journal/entry.ts'
+import { fieldOf, keyEvidenceOf, type NewEntry, PAST, type RecordedBody } from '../journal/entry.ts'
 import { nameInLog } from '../journal/redaction/key-shapes.ts'
 import { redactWithin } from '../journal/redaction/redaction.ts'
 import type { RequestRedaction } from '../journal/redaction/request-redaction.ts'
-import type { Exchange } from './exchange.ts'
-import type { MalformedExchange } from './malformed-response.ts'
-import { MISLED } from './routing.ts'
+import { type Exchange, MISLED } from './exchange.ts'
 
 export interface RecorderDeps {
   contract: Contract
   exchanges: Pick<ExchangeLog<unknown>, 'journal' | 'take'>
   clock: Clock
   log: Log
-  /** Absent if nobody can reach the service over HTTP. */
   urls?: ServerUrls | undefined
 }
 
@@ -69,10 +65,10 @@ export function createRecorder({ contract, exchanges, clock, log, urls }: Record
   }
 
   /** The address of a refused request. The log hides some ids of accounts, so it has no address with such an id. */
-  function pageOf({ requestId, account, status = 0, violatesContract }: NewEntry): string | undefined {
+  function pageOf({ id = '', account, status = 0, violatesContract }: NewEntry): string | undefined {
     if (urls === undefined || (status < 400 && !violatesContract)) return undefined
     if (account !== undefined && nameAccount(account) !== account) return undefined
-    return pageAddress(requestId, account, urls)
+    return pageAddress(id, account, urls)
   }
 
   function writeLog(exchange: Exchange, entry: NewEntry, duration: number): void {
@@ -113,6 +109,7 @@ export function createRecorder({ contract, exchanges, clock, log, urls }: Record
     return {
       // The journal gives it. A field that is added later would need another object in each entry.
       ordinal: 0,
+      id: journal.nextId(),
       requestId,
       account: known?.account.id,
       key,
@@ -142,41 +139,6 @@ export function createRecorder({ contract, exchanges, clock, log, urls }: Record
       moment,
       [PAST]: before && after ? { account: before.account, counters: before.counters, after } : before,
     }
-  }
-}
-
-/** Creates the function that records input that is not HTTP. It belongs to no account and to no operation. */
-export function createMalformedRecorder({
-  exchanges,
-  clock,
-}: Pick<RecorderDeps, 'exchanges' | 'clock'>): (exchange: MalformedExchange) => void {
-  return function record({ requestId, method, target, problem, response }) {
-    const { status, code, headers = {}, body } = response ?? {}
-    const hidden = exchanges.journal.redactions.of({ headers: [], target })
-    const entry: NewEntry = {
-      requestId,
-      at: clock(),
-      duration: 0,
-      method: hidden.redact(method),
-      target: hidden.target(target),
-      path: hidden.redact(splitTarget(target).path),
-      headers: [],
-      status,
-      code,
-      problems: hidden.problems([problem], 0),
-      violatesContract: true,
-      responseHeaders: Object.entries(headers).flat(),
-      responseBody: body && hidden.body({ held: body, size: body.length }),
-      violations: [],
-      injected: false,
-      keyEvidence: NO_KEY,
-    }
-    exchanges.take(entry, {
-      ...{ history: undefined, operation: undefined, query: {}, body: undefined, group: undefined },
-      judged: true,
-      ...{ principal: undefined, owner: undefined },
-      ...{ started: 0, ended: 0, requestBody: undefined, responseBody: undefined },
-    })
   }
 }
 

@@ -4,8 +4,8 @@ import type { Reply } from '../contract/reply.ts'
 import { appliedPreference } from '../faults/preference.ts'
 import type { Clock } from '../ground/clock.ts'
 import { type Headers, RESPONSE_TYPE, type Response } from '../ground/delivery.ts'
+import { RealDate } from '../ground/timers.ts'
 import type { Cors } from './cors.ts'
-import { writeDate } from './date.ts'
 import type { Exchange } from './exchange.ts'
 
 export interface ResponderDeps {
@@ -70,4 +70,17 @@ function replaceFields(usual: Headers, { status, headers: own, body }: Reply): H
     if (!replaced.has(String(name).toLowerCase())) headers.push(name, value)
   }
   return headers.concat(...Object.entries(own))
+}
+
+let second = Number.NaN
+let text = ''
+
+/** The value of a Date field (RFC 9110 §5.6.7); remembered for one second. */
+export function writeDate(milliseconds: number): string {
+  const current = Math.floor(milliseconds / 1000)
+  if (current !== second) {
+    second = current
+    text = new RealDate(milliseconds).toUTCString()
+  }
+  return text
 }

@@ -5,7 +5,8 @@ import { type Awaitable, whenReady } from '../ground/awaitable.ts'
 import { type Clock, systemClock } from '../ground/clock.ts'
 import { applyChange, hasGrown, refuseTooLarge } from './account-change.ts'
 import { HeapGuard, type HeapProbe } from './heap-guard.ts'
-import { type AccountDatabase, KeptAccount, type StoredAccount } from './kept-account.ts'
+import { type AccountDatabase, KeptAccount, type StoredAccount, type Use } from './kept-account.ts'
+import { planSnapshot, summarize } from './snapshots.ts'
 import type { Account, AccountSnapshots, Capacity, Change, Store } from './store.ts'
 import { StoreError } from './store-error.ts'
 
@@ -13,8 +14,6 @@ import { StoreError } from './store-error.ts'
 export interface AccountsDriver {
   /** The place of a new account. */
   open(accountId: string): AccountDatabase
-  /** The number of the next generated id. Default: they count from 1. */
-  nextNumber?(): Promise<number>
   /** Deletes an account for good. */
   remove?(accountId: string): Promise<void>
   /** Called once, when everything is written. */
@@ -47,23 +46,29 @@ export class Accounts implements Store {
     take: async (accountId, request) => {
       const kept = this.#find(accountId)
       this.#refuseGrowth()
-      const outcome = kept.snapshots.take(request, kept.account)
-      if (outcome.ok) {
-        this.#use(kept, true)
-        kept.count(kept.account.counters)
-      }
-      return outcome
+      const { account } = kept
+      const plan = planSnapshot(kept.snapshots, request, account, request.real)
+      if (!plan.ok) return plan
+      const { state, counters, incarnation } = account
+      kept.snapshots = [...plan.left, { ...plan.snapshot, state, counters, incarnation }]
+      this.#use(kept, true)
+      kept.count(counters)
+      return { ok: true, snapshot: plan.snapshot }
     },
-    list: async (accountId) => this.#find(accountId).snapshots.list(),
-    read: async (accountId, name) => this.#find(accountId).snapshots.find(name),
-    delete: async (accountId, name) => this.#find(accountId).snapshots.delete(name),
-    keyHashes: async (accountId) => this.#find(accountId).snapshots.keyHashes(),
+    list: async (accountId) => this.#find(accountId).snapshots.map(summarize),
+    read: async (accountId, name) => this.#find(accountId).snapshots.find((each) => each.name === name),
+    delete: async (accountId, name) => {
+      const kept = this.#find(accountId)
+      const before = kept.snapshots
+      kept.snapshots = before.filter((each) => each.name !== name)
+      return kept.snapshots.length < before.length
+    },
   }
   readonly #accounts = new Map<string, KeptAccount>()
   /** Hash of a key → id of the account that has it. */
   readonly #holders = new Map<string, string>()
-  /** The deletions under way by id. Until a deletion ends, no other account gets the id and the keys. */
-  readonly #removing = new Map<string, Promise<void>>()
+  /** Ends with the creations and deletions so far. They take turns, so that nobody takes a place, an id or a key meanwhile. */
+  #turns: Promise<unknown> = Promise.resolve()
   readonly #driver: AccountsDriver
   readonly #clock: Clock
   readonly #guard: HeapGuard
@@ -85,59 +90,42 @@ export class Accounts implements Store {
 
   /** Adds accounts that are stored already, with their places. */
   load(databases: readonly AccountDatabase[]): void {
-    const now = this.#clock()
-    const kept = databases.flatMap((database) => {
-      const { data } = database
-      if (data === null) return []
-      // If the clock was set back since then, the account must not be kept until the clock shows that time again.
-      const use = data.use && { ...data.use, usedAt: Math.min(data.use.usedAt, now) }
-      return this.#add({ ...data, use }, database)
-    })
-    for (const each of kept.toSorted((one, other) => (one.use?.usedAt ?? 0) - (other.use?.usedAt ?? 0))) {
-      each.lastUse = ++this.#uses
+    for (const database of databases) {
+      if (database.data === null) continue
+      this.#uses = Math.max(this.#uses, database.data.use?.usedAt ?? 0)
+      this.#add(database.data, database)
     }
   }
 
   async list(): Promise<string[]> {
-    // An account that could not be deleted is at the end of the map.
-    const accounts = Array.from(this.#accounts.values(), ({ account }) => account)
-    return accounts.sort((one, other) => one.incarnation - other.incarnation).map(({ state }) => state.id)
+    return [...this.#accounts.keys()]
   }
 
   async find(by: 'id' | 'key', name: string): Promise<string | undefined> {
-    return by === 'id' ? this.#accounts.get(name)?.account.state.id : this.#holders.get(name)
+    if (by === 'key') return this.#holders.get(name)
+    return this.#accounts.has(name) ? name : undefined
   }
 
   async newId(): Promise<string> {
     for (;;) {
-      const id = `account-${(await this.#driver.nextNumber?.()) ?? ++this.#newIds}`
-      if (!this.#isTaken(id)) return id
+      const id = `account-${++this.#newIds}`
+      if (!this.#accounts.has(id)) return id
     }
   }
 
-  async hasRoom(capacity: Capacity): Promise<boolean> {
-    return this.#findVictims(capacity) !== undefined
-  }
-
-  async create(state: AccountState, capacity: Capacity = {}): Promise<string[]> {
-    const { id } = state
-    // A client may use the key of its sandbox at the moment when that sandbox is evicted.
-    if (capacity.evictable === true) await this.#removing.get(id)?.catch(() => {})
-    this.#refuseWhenClosed()
-    if (this.#isTaken(id)) throw new StoreError('taken', `There is an account "${id}" already`)
-    this.#refuseTakenKeys(state)
-    refuseTooLarge(state)
-    this.#refuseGrowth()
-    const victims = this.#findVictims(capacity)
-    if (victims === undefined) {
-      throw new StoreError('full', `There are ${this.#accounts.size} accounts, which is the maximum`)
-    }
-    const use = capacity.evictable === true ? { usedAt: this.#clock(), changed: false } : undefined
-    const kept = this.#add({ state, counters: NO_COUNTERS, use }, this.#driver.open(id))
-    const writing = kept.save()
-    // If the account cannot be written, the others stay.
-    await Promise.all([writing, ...victims.map((victim) => this.#remove(victim, writing))])
-    return victims.map(({ account }) => account.state.id)
+  create(state: AccountState, capacity: Capacity = {}): Promise<string[]> {
+    return this.#inTurn(async () => {
+      const { id } = state
+      if (this.#accounts.has(id)) throw new StoreError('taken', `There is an account "${id}" already`)
+      this.#refuseTakenKeys(state)
+      refuseTooLarge(state)
+      this.#refuseGrowth()
+      const victims = this.#findVictims(capacity)
+      const use = capacity.evictable === true ? { usedAt: ++this.#uses, changed: false } : undefined
+      await this.#add({ state, counters: NO_COUNTERS, use }, this.#driver.open(id)).save()
+      for (const victim of victims) await this.#remove(victim)
+      return victims.map(({ account }) => account.state.id)
+    })
   }
 
   async read(accountId: string): Promise<Account> {
@@ -180,8 +168,8 @@ export class Accounts implements Store {
     return value
   }
 
-  async delete(accountId: string): Promise<void> {
-    await this.#remove(this.#find(accountId))
+  delete(accountId: string): Promise<void> {
+    return this.#inTurn(async () => this.#remove(this.#known(accountId)))
   }
 
   close(): Promise<void> {
@@ -191,14 +179,25 @@ export class Accounts implements Store {
 
   async #close(): Promise<void> {
     this.#guard.close()
+    await this.#turns
     const outcomes = await Promise.allSettled([...this.#accounts.values()].map((kept) => kept.flush()))
-    await Promise.allSettled(this.#removing.values())
     this.#driver.close?.()
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
   }
 
+  async #inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
+    this.#refuseWhenClosed()
+    const turn = this.#turns.then(work)
+    this.#turns = turn.catch(() => {})
+    return turn
+  }
+
   #find(accountId: string, incarnation?: number): KeptAccount {
     this.#refuseWhenClosed()
+    return this.#known(accountId, incarnation)
+  }
+
+  #known(accountId: string, incarnation?: number): KeptAccount {
     const kept = this.#accounts.get(accountId)
     const isMeant = kept !== undefined && (incarnation === undefined || kept.account.incarnation === incarnation)
     if (!isMeant) throw new StoreError('unknown-account', `There is no account "${accountId}"`)
@@ -227,24 +226,17 @@ export class Accounts implements Store {
     if (refusal !== undefined) throw Object.assign(new StoreError('out-of-memory', refusal), { reported: true })
   }
 
-  #isTaken(accountId: string): boolean {
-    return this.#accounts.has(accountId) || this.#removing.has(accountId)
-  }
-
   #use(kept: KeptAccount, isChange: boolean): void {
     if (kept.use === undefined) return
-    kept.use = { usedAt: this.#clock(), changed: kept.use.changed || isChange }
-    kept.lastUse = ++this.#uses
+    kept.use = { usedAt: ++this.#uses, changed: kept.use.changed || isChange }
   }
 
-  /** The accounts that are evicted for a new one; `undefined` if there is no room. */
-  #findVictims({ limit = Number.POSITIVE_INFINITY }: Capacity): KeptAccount[] | undefined {
+  /** The accounts that are evicted for a new one. @throws StoreError `full` */
+  #findVictims({ limit = Number.POSITIVE_INFINITY }: Capacity): KeptAccount[] {
     const wanted = this.#accounts.size + 1 - limit
-    if (wanted <= 0) return []
-    const sandboxes = this.#sandboxes()
-    if (sandboxes.length < wanted) return undefined
-    if (wanted > 1) return sandboxes.sort(byUse).slice(0, wanted)
-    return [sandboxes.reduce((one, other) => (byUse(one, other) < 0 ? one : other))]
+    const victims = wanted <= 0 ? [] : this.#sandboxes().slice(0, wanted)
+    if (victims.length >= wanted) return victims
+    throw new StoreError('full', `There are ${this.#accounts.size} accounts, which is the maximum`)
   }
 
   /**
@@ -253,40 +245,36 @@ export class Accounts implements Store {
    */
   #relieve(): void {
     this.#listener.scarce()
-    const sandboxes = this.#sandboxes().sort(byUse)
-    const victims = sandboxes.slice(0, Math.floor(sandboxes.length / 2))
+    const deletion = this.#inTurn(async () => {
+      const sandboxes = this.#sandboxes()
+      for (const victim of sandboxes.slice(0, Math.floor(sandboxes.length / 2))) await this.#remove(victim)
+    })
     // An account whose file cannot be deleted stays.
-    for (const victim of victims) this.#remove(victim).catch(() => {})
+    deletion.catch(() => {})
   }
 
+  /** In the order of eviction: the unchanged first, the least recently used first. */
   #sandboxes(): KeptAccount[] {
-    return [...this.#accounts.values()].filter(({ use }) => use !== undefined)
+    const evictable = [...this.#accounts.values()].flatMap((kept) => (kept.use ? [{ kept, use: kept.use }] : []))
+    const order = (one: Use, other: Use) => Number(one.changed) - Number(other.changed) || one.usedAt - other.usedAt
+    return evictable.sort((one, other) => order(one.use, other.use)).map(({ kept }) => kept)
   }
 
   #add(data: StoredAccount, database: AccountDatabase): KeptAccount {
     const kept = new KeptAccount(data, ++this.#incarnations, database, (written) => this.#releaseKeys(written))
     this.#claimKeys(kept, data.state)
-    kept.lastUse = ++this.#uses
     this.#accounts.set(data.state.id, kept)
     return kept
   }
 
   /**
-   * Deletes an account for good, as soon as `after` is fulfilled. At once, no caller finds it any more. If it cannot be
-   * deleted, it is available again.
+   * Deletes an account for good. At once, no caller finds it any more. If it cannot be deleted, it is available again. Its
+   * keys stay taken until then: after a kill, two accounts would have them.
    */
-  #remove(kept: KeptAccount, after?: Awaitable<void>): Promise<void> {
+  async #remove(kept: KeptAccount): Promise<void> {
     const { id } = kept.account.state
     this.#accounts.delete(id)
-    const removing = this.#erase(kept, after).finally(() => this.#removing.delete(id))
-    this.#removing.set(id, removing)
-    return removing
-  }
-
-  async #erase(kept: KeptAccount, after?: Awaitable<void>): Promise<void> {
-    const { id } = kept.account.state
     try {
-      await after
       // A write under way would create the file again. Another write would need space, which a full disk does not have.
       await kept.drain()
       await this.#driver.remove?.(id)
@@ -331,9 +319,4 @@ export class Accounts implements Store {
       this.#holders.delete(hash)
     }
   }
-}
-
-/** The order of eviction: the unchanged first, the least recently used first. */
-function byUse(one: KeptAccount, other: KeptAccount): number {
-  return Number(one.use?.changed) - Number(other.use?.changed) || one.lastUse - other.lastUse
 }

@@ -1,12 +1,11 @@
 import { type Low, LowSync } from 'lowdb'
 import type { AccountState } from '../domain/account.ts'
 import type { Counters } from '../domain/counting.ts'
-import { Snapshots } from './snapshots.ts'
-import type { Account } from './store.ts'
+import type { Account, Snapshot, SnapshotSummary } from './store.ts'
 
 /** The facts that decide when an evictable account is evicted. */
 export interface Use {
-  /** When it was created, entered or changed last, in milliseconds on the clock of the store. */
+  /** The number of its last use: its creation, an `enter`, a change. The uses of all accounts are counted. */
   usedAt: number
   /** Whether it was changed since its creation. */
   changed: boolean
@@ -31,9 +30,8 @@ export class KeptAccount {
   /** The latest accepted account; it may not be stored yet. */
   account: Account
   use: Use | undefined
-  /** The number of its last use in this process, which orders uses in the same millisecond. */
-  lastUse = 0
-  readonly snapshots = new Snapshots()
+  /** In the order of their creation. They share common parts with the account and with each other. */
+  snapshots: readonly (Snapshot & SnapshotSummary)[] = []
   /** The hashes of the keys of this account, including those of a state that is not stored yet. */
   readonly keyHashes = new Set<string>()
   /** The state that was last stored; absent until the first write. A failed write returns to it. */

@@ -1,6 +1,6 @@
-import { Map as ImmutableMap, OrderedMap } from 'immutable'
 import type { AccountState, DomainGroup, MonitoredDomain } from '../domain/account.ts'
 import { comparedName } from '../domain/groups.ts'
+import { ImmutableMap, OrderedMap } from '../domain/immutable.ts'
 import type { Settings } from '../domain/settings.ts'
 
 /** An account as plain JSON. Stores keep it outside of the process. */

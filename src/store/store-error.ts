@@ -23,8 +23,6 @@ export class StoreError extends Error {
   readonly problem: StoreProblem
   /** Whether the store has reported the error already, so that the caller need not log it. */
   reported = false
-  /** The name of the damaged file, if the error is about a file. */
-  file: string | undefined
 
   constructor(problem: StoreProblem, message: string, options?: ErrorOptions) {
     super(message, options)

@@ -71,8 +71,6 @@ export interface AccountSnapshots {
   read(accountId: string, name: string): Promise<Snapshot | undefined>
   /** Resolves to whether there was a snapshot with this name. */
   delete(accountId: string, name: string): Promise<boolean>
-  /** The hashes of all keys that a snapshot of the account could restore. */
-  keyHashes(accountId: string): Promise<Set<string>>
 }
 
 /**
@@ -101,12 +99,10 @@ export interface Store {
    */
   find(by: 'id' | 'key', name: string): Promise<string | undefined>
   /**
-   * An id for an account without a chosen id. No account of this store has or had it, also before a restart, and no
-   * other call returns it again. It is not reserved: a client may choose the same id for another account.
+   * An id for an account without a chosen id. No account of this store has it, and no other call returns it again until
+   * the last process closes the store. It is not reserved: a client may choose the same id for another account.
    */
   newId(): Promise<string>
-  /** Whether `create` finds room now. The call is very cheap. Another call may take the room. */
-  hasRoom(capacity: Capacity): Promise<boolean>
   /**
    * Adds an account and resolves once it is stored. If there are `limit` accounts already, evictable accounts are
    * deleted until there is room, and their ids are the result. The least recently used account without changes comes
@@ -124,8 +120,8 @@ export interface Store {
   /**
    * Stores the state that `decide` accepts, and resolves once it is stored. A refusal changes nothing. `version` is that
    * of the state. Changes nothing and rejects with `taken` if another account has a key of the state, and with `too-large`
-   * if the state has more domains or groups than before and than an account may have, see `LIMITS`. If the state cannot be stored, this update rejects, and so does every change that is based on that state; the account is then as
-   * it was before. The counts of a key or a fault rule go with it.
+   * if the state has more domains or groups than before and than an account may have, see `LIMITS`. If the state cannot
+   * be stored, this update rejects, and so does every change that is based on that state; the account is then as it was. The counts of a key or a fault rule go with it.
    */
   update<Value, Code extends string = ErrorCode>(
     accountId: string,

@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { statSync } from 'node:fs'
+import { once } from 'node:events'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { constants } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { elapsed } from '../ground/clock.ts'
 import { shorten } from '../ground/show.ts'
 import { clearTimeout, pause, setTimeout } from '../ground/timers.ts'
-import { OutputTail } from './output-tail.ts'
-import { isGroupAlive } from './processes.ts'
 
 /** How to run a command of the user. */
 export interface CommandRun {
@@ -63,171 +62,154 @@ const GRACE = 200
 /** How often the end of a group is checked, in milliseconds. */
 const POLL = 20
 
+/** Kill what still runs if this process ends without a signal, for example because of an unexpected error. */
+const KILLERS = new Set<() => void>()
+process.once('exit', () => {
+  for (const kill of KILLERS) kill()
+})
+
 /**
  * Runs a command until it ends, and then ends the processes that it left behind in its process group. What it has started
  * in a group of its own, such as a daemon, goes on. A command that ignores a signal gets SIGKILL after `patience`.
  * @throws CommandError if the command cannot start
  */
 export async function runCommand(run: CommandRun): Promise<CommandEnd> {
-  // A signal may arrive before the command exists. It is kept until then.
-  let running: RunningCommand | undefined
-  const early: NodeJS.Signals[] = []
-  const stopListening = run.onSignal?.((signal) =>
-    running === undefined ? early.push(signal) : running.receive(signal),
-  )
-  try {
-    const ownsGroup = !sharesTerminal(run)
-    running = new RunningCommand(await spawnCommand(run, ownsGroup), ownsGroup, run.patience ?? PATIENCE)
-    for (const signal of early) running.receive(signal)
-    return await endInTime(running, run)
-  } finally {
-    stopListening?.()
+  const { timeout, patience = PATIENCE, inherits, signal: stop, onSignal } = run
+  // In our own group, the command can read the terminal, and Ctrl-C and Ctrl-Z reach it directly.
+  const ownsGroup = !(inherits && process.stdin.isTTY)
+  const started = elapsed()
+  const child = start(run, ownsGroup)
+  let isEnding = false
+  let timedOut = false
+  let interruptedBy: NodeJS.Signals | undefined
+  let lastKey = Number.NEGATIVE_INFINITY
+  let killer: NodeJS.Timeout | undefined
+
+  function kill(): void {
+    isEnding = true
+    tell(child, 'SIGKILL', ownsGroup)
   }
-}
-
-async function endInTime(running: RunningCommand, { timeout, signal }: CommandRun): Promise<CommandEnd> {
-  const timer = timeout === undefined ? undefined : setTimeout(() => running.timeOut(), Math.min(timeout, LONGEST))
-  const abort = () => running.end('SIGTERM')
-  signal?.addEventListener('abort', abort)
-  if (signal?.aborted) abort()
-  killAtExit(running)
-  try {
-    return await running.untilGone()
-  } finally {
-    clearTimeout(timer)
-    signal?.removeEventListener('abort', abort)
-    RUNNING.delete(running)
+  function end(signal: NodeJS.Signals): void {
+    if (isEnding) return
+    isEnding = true
+    tell(child, signal, ownsGroup)
+    killer = setTimeout(kill, patience)
   }
-}
-
-const RUNNING = new Set<RunningCommand>()
-let isWatchingExit = false
-
-/** Kills the command if this process ends without a signal, for example because of an unexpected error. */
-function killAtExit(running: RunningCommand): void {
-  RUNNING.add(running)
-  if (isWatchingExit) return
-  isWatchingExit = true
-  process.once('exit', () => {
-    for (const each of RUNNING) each.kill()
-  })
-}
-
-/**
- * A command that shares our terminal stays in our process group, and so in the foreground: it can read the terminal, and
- * Ctrl-C and Ctrl-Z reach it directly. Every other command gets a session and a group of its own.
- */
-function sharesTerminal({ inherits }: CommandRun): boolean {
-  return inherits && process.stdin.isTTY
-}
-
-/** A command from its start until its process group has ended. */
-class RunningCommand {
-  readonly #child: ChildProcess
-  readonly #ownsGroup: boolean
-  readonly #patience: number
-  readonly #started = elapsed()
-  readonly #tail = new OutputTail(KEPT)
-  readonly #exited: Promise<Pick<CommandEnd, 'exitCode' | 'signal' | 'seconds'>>
-  readonly #closed: Promise<void>
-  #timer: NodeJS.Timeout | undefined
-  #isEnding = false
-  #timedOut = false
-  #interruptedBy: NodeJS.Signals | undefined
-  /** The time of the last signal from the terminal. */
-  #lastKey = Number.NEGATIVE_INFINITY
-
-  constructor(child: ChildProcess, ownsGroup: boolean, patience: number) {
-    this.#child = child
-    this.#ownsGroup = ownsGroup
-    this.#patience = patience
-    this.#exited = new Promise((resolve) =>
-      child.once('exit', (exitCode, signal) => {
-        const seconds = (elapsed() - this.#started) / 1000
-        resolve({ exitCode: exitCode ?? undefined, signal: signal ?? undefined, seconds })
-      }),
-    )
-    this.#closed = new Promise((resolve) => child.once('close', () => resolve()))
-    for (const stream of [child.stdout, child.stderr]) {
-      stream?.on('data', (bytes: Buffer) => this.#tail.add(bytes))
-    }
-  }
-
-  /** Resolves when the command and its group have ended. */
-  async untilGone(): Promise<CommandEnd> {
-    const exit = await this.#exited
-    const hasLeftBehind = !this.#isEnding && !(await this.#ends(GRACE))
-    if (hasLeftBehind) this.end('SIGTERM')
-    if (this.#isEnding && !(await this.#ends(this.#patience + DEATH))) this.kill()
-    clearTimeout(this.#timer)
-    await this.#readRest()
-    const [timedOut, interruptedBy] = [this.#timedOut, this.#interruptedBy]
-    return { ...exit, timedOut, interruptedBy, output: `${this.#tail}`, hasLeftBehind }
-  }
-
-  timeOut(): void {
-    this.#timedOut = true
-    this.end('SIGTERM')
-  }
-
-  /** Takes a signal to this process. */
-  receive(signal: NodeJS.Signals): void {
-    this.#interruptedBy ??= signal
+  function receive(signal: NodeJS.Signals): void {
+    interruptedBy ??= signal
     // The command gets the signal of a key directly and decides what to do: a debugger goes on. A second key press ends
     // the command in any case.
-    const isKey = !this.#ownsGroup && (signal === 'SIGINT' || signal === 'SIGQUIT')
-    if (this.#isEnding || (isKey && elapsed() - this.#lastKey < this.#patience)) this.kill()
-    else if (isKey) this.#lastKey = elapsed()
-    else this.end(signal)
+    const isKey = !ownsGroup && (signal === 'SIGINT' || signal === 'SIGQUIT')
+    if (isEnding || (isKey && elapsed() - lastKey < patience)) kill()
+    else if (isKey) lastKey = elapsed()
+    else end(signal)
   }
-
-  /** Sends the signal to the group, and kills what remains after a while. */
-  end(signal: NodeJS.Signals): void {
-    if (this.#isEnding) return
-    this.#isEnding = true
-    this.#tell(signal)
-    this.#timer = setTimeout(() => this.kill(), this.#patience)
+  const abort = () => end('SIGTERM')
+  const late = () => {
+    timedOut = true
+    abort()
   }
-
-  kill(): void {
-    this.#isEnding = true
-    this.#tell('SIGKILL')
+  const readOutput = collectOutput(child)
+  const exited = new Promise<Pick<CommandEnd, 'exitCode' | 'signal' | 'seconds'>>((resolve) =>
+    child.once('exit', (exitCode, signal) => {
+      const seconds = (elapsed() - started) / 1000
+      resolve({ exitCode: exitCode ?? undefined, signal: signal ?? undefined, seconds })
+    }),
+  )
+  const closed = new Promise((resolve) => child.once('close', resolve))
+  const stopListening = onSignal?.(receive)
+  const timer = timeout === undefined ? undefined : setTimeout(late, Math.min(timeout, LONGEST))
+  stop?.addEventListener('abort', abort)
+  KILLERS.add(kill)
+  try {
+    await once(child, 'spawn').catch((error) => {
+      throw new CommandError(run, error)
+    })
+    child.on('error', () => {})
+    if (stop?.aborted) abort()
+    const exit = await exited
+    const hasLeftBehind = !isEnding && ownsGroup && !(await endsWithin(GRACE, child))
+    if (hasLeftBehind) end('SIGTERM')
+    if (isEnding && ownsGroup && !(await endsWithin(patience + DEATH, child))) kill()
+    // The output is complete when the pipes are closed. A daemon may keep them open for ever.
+    await Promise.race([closed, pause(DRAIN, undefined, { ref: false })])
+    return { ...exit, timedOut, interruptedBy, output: readOutput(), hasLeftBehind }
+  } finally {
+    clearTimeout(timer)
+    clearTimeout(killer)
+    stop?.removeEventListener('abort', abort)
+    stopListening?.()
+    KILLERS.delete(kill)
+    child.stdout?.destroy()
+    child.stderr?.destroy()
+    child.unref()
   }
+}
 
-  #tell(signal: NodeJS.Signals): void {
-    if (!this.#ownsGroup || this.#child.pid === undefined) return void this.#child.kill(signal)
+/** @throws CommandError */
+function start(run: CommandRun, detached: boolean): ChildProcess {
+  const [program = '', ...args] = run.command
+  try {
+    const stdio = run.inherits ? 'inherit' : (['ignore', 'pipe', 'pipe'] as const)
+    return spawn(program, args, { env: run.environment, stdio: stdio as 'inherit', detached })
+  } catch (error) {
+    throw new CommandError(run, error as Error)
+  }
+}
+
+/** The returned function has the end of what the command has written. A character that is cut is left out. */
+function collectOutput({ stdout, stderr }: ChildProcess): () => string {
+  let kept = Buffer.alloc(0)
+  for (const stream of [stdout, stderr]) {
+    stream?.on('data', (bytes: Buffer) => {
+      kept = Buffer.concat([kept, bytes]).subarray(-KEPT)
+    })
+  }
+  return () => (kept.length < KEPT ? `${kept}` : `${kept}`.replace(/^\ufffd{1,3}/, ''))
+}
+
+function tell(child: ChildProcess, signal: NodeJS.Signals, ownsGroup: boolean): void {
+  if (!ownsGroup || child.pid === undefined) return void child.kill(signal)
+  try {
+    process.kill(-child.pid, signal)
+    // A stopped process receives a signal only when it goes on.
+    if (signal !== 'SIGKILL') process.kill(-child.pid, 'SIGCONT')
+  } catch {
+    // The group has ended, or the system has no groups.
+    child.kill(signal)
+  }
+}
+
+/** Whether the group of the command ends within so many milliseconds. */
+async function endsWithin(milliseconds: number, { pid = 0 }: ChildProcess): Promise<boolean> {
+  const deadline = elapsed() + milliseconds
+  while (isGroupAlive(pid)) {
+    if (elapsed() >= deadline) return false
+    await pause(POLL)
+  }
+  return true
+}
+
+/** Whether a process of the group runs. One that has ended counts no more, also if nobody has asked for its end. */
+function isGroupAlive(group: number): boolean {
+  try {
+    process.kill(-group, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+  if (process.platform !== 'linux') return true
+  return readdirSync('/proc').some((name) => {
+    if (!/^\d+$/.test(name)) return false
     try {
-      process.kill(-this.#child.pid, signal)
-      // A stopped process receives a signal only when it goes on.
-      if (signal !== 'SIGKILL') process.kill(-this.#child.pid, 'SIGCONT')
+      // State, parent and group come after the name of the program, which may contain parentheses.
+      const [state = '', , its] = readFileSync(`/proc/${name}/stat`, 'latin1')
+        .replace(/^.*\) /s, '')
+        .split(' ')
+      return its === `${group}` && !'ZX'.includes(state)
     } catch {
-      // The group has ended, or the system has no groups.
-      this.#child.kill(signal)
+      return false
     }
-  }
-
-  /** Whether the group ends within so many milliseconds. In the group of the terminal, only the command itself counts. */
-  async #ends(milliseconds: number): Promise<boolean> {
-    const { pid } = this.#child
-    if (!this.#ownsGroup || pid === undefined) return true
-    const deadline = elapsed() + milliseconds
-    while (isGroupAlive(pid)) {
-      if (elapsed() >= deadline) return false
-      await pause(POLL)
-    }
-    return true
-  }
-
-  /** The output is complete when the pipes are closed. A daemon may keep them open for ever. */
-  async #readRest(): Promise<void> {
-    const isClosed = new AbortController()
-    const late = pause(DRAIN, undefined, { signal: isClosed.signal }).catch(() => {})
-    await Promise.race([this.#closed, late])
-    isClosed.abort()
-    this.#child.stdout?.destroy()
-    this.#child.stderr?.destroy()
-    this.#child.unref()
-  }
+  })
 }
 
 /**
@@ -253,45 +235,28 @@ export function wordEnd({ exitCode, signal, timedOut }: CommandEnd): string {
   return exitCode === undefined ? `was ended by ${signal}` : `failed with exit code ${exitCode}`
 }
 
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'the program that its first line names is not there',
+  EACCES: 'it is not executable (chmod +x makes it so)',
+  ENOEXEC: 'it is no program for this machine',
+  E2BIG: 'its arguments and its environment are too long for the system',
+}
+
 /** A command that could not start. It has the exit code that a shell uses for it. */
 export class CommandError extends Error {
   override name = 'CommandError'
   readonly exitCode: number
 
-  constructor(program: string, { code }: NodeJS.ErrnoException, environment: NodeJS.ProcessEnv) {
+  constructor({ command: [program = ''], environment }: CommandRun, { code = '' }: NodeJS.ErrnoException) {
     const isThere = code !== 'ENOENT' || exists(program, environment)
-    super(`${shorten(program)}: ${describeFailure(code, isThere)}`)
+    const reason = REASONS[code]
+    const words = reason === undefined ? `cannot be run (${code})` : `cannot be run: ${reason}`
+    super(`${shorten(program)}: ${isThere ? words : 'there is no such command'}`)
     this.exitCode = isThere ? 126 : 127
   }
-}
-
-function describeFailure(code: string | undefined, isThere: boolean): string {
-  if (!isThere) return 'there is no such command'
-  if (code === 'ENOENT') return 'cannot be run: the program that its first line names is not there'
-  if (code === 'EACCES') return 'cannot be run: it is not executable (chmod +x makes it so)'
-  if (code === 'ENOEXEC') return 'cannot be run: it is no program for this machine'
-  if (code === 'E2BIG') return 'cannot be run: its arguments and its environment are too long for the system'
-  return `cannot be run (${code})`
 }
 
 function exists(program: string, { PATH = '' }: NodeJS.ProcessEnv): boolean {
   const places = program.includes('/') ? [program] : PATH.split(delimiter).map((folder) => join(folder, program))
   return places.some((place) => statSync(place, { throwIfNoEntry: false })?.isFile())
-}
-
-function spawnCommand({ command, environment, inherits }: CommandRun, detached: boolean): Promise<ChildProcess> {
-  const [program = '', ...args] = command
-  return new Promise((resolve, reject) => {
-    function fail(error: Error): void {
-      reject(new CommandError(program, error, environment))
-    }
-    try {
-      const stdio = inherits ? 'inherit' : (['ignore', 'pipe', 'pipe'] as const)
-      const child = spawn(program, args, { env: environment, stdio: stdio as 'inherit', detached })
-      child.once('error', fail)
-      child.once('spawn', () => resolve(child.off('error', fail).on('error', () => {})))
-    } catch (error) {
-      fail(error as Error)
-    }
-  })
 }

@@ -3,15 +3,7 @@ import type { Contract } from '../contract/contract.ts'
 import type { VerdictReport } from '../contract/control-plane.ts'
 import type { CoverageReport } from '../coverage/report.ts'
 import { nameSome, plural } from '../ground/plural.ts'
-import {
-  type Fact,
-  type Finding,
-  type FindingLevel,
-  listFacts,
-  type Report,
-  type ReportRule,
-  type Table,
-} from '../reports/report.ts'
+import { type Finding, listFacts, type Report, type ReportRule, type Table } from '../reports/report.ts'
 import { exitCodeOf, wordEnd } from './command.ts'
 import type { TrialResult } from './trial.ts'
 
@@ -31,34 +23,6 @@ interface ReportedRun extends Pick<Report, 'startedAt'> {
   admin: boolean
 }
 
-/** The report of a run. */
-export function describeRun(run: ReportedRun): Report {
-  const { command, startedAt, result } = run
-  const { end, verdict, coverage } = result
-  const own = exitCodeOf(end)
-  const failures = describeEnd(run)
-  const idleness = describeIdleness(run)
-  const gaps = describeCoverage(run)
-  const violations = describeViolations(run)
-  const impoliteness = describeImpoliteness(run)
-  const findings = [...failures, ...idleness, ...gaps, ...violations, ...impoliteness]
-  const failed = findings.some(({ level }) => level === 'error')
-  const exitCode = own === 0 && failed ? 1 : own
-  return {
-    tool: 'run',
-    title: command.join(' '),
-    summary: [describeExit(run), describeVerdict(verdict), ...otherReasons(idleness, gaps, impoliteness)].join(' '),
-    passed: exitCode === 0,
-    exitCode,
-    startedAt,
-    seconds: end.seconds,
-    facts: describeFacts(run),
-    findings,
-    table: tableOf(coverage, violations),
-    json: { command, exit_code: exitCode, seconds: end.seconds, verdict, coverage },
-  }
-}
-
 const FAILED: ReportRule = {
   id: 'command/failed',
   name: 'The command failed',
@@ -75,71 +39,99 @@ const SCANTY: ReportRule = {
   name: 'Too little was covered',
   description: 'The command saw less of the responses that a client can bring about than --min-coverage asks for.',
 }
-
-function describeEnd(run: ReportedRun): Finding[] {
-  if (exitCodeOf(run.result.end) === 0) return []
-  return [{ rule: FAILED, level: 'error', message: describeExit(run) }]
+const VIOLATION = 'The contract forbids the request'
+const IMPOLITE = {
+  name: 'The client was impolite',
+  description: 'The service asks its clients not to do this. It does not violate the contract.',
 }
 
-function describeExit({ result: { end } }: ReportedRun): string {
-  return `The command ${wordEnd(end)}.`
+/** The report of a run. */
+export function describeRun(run: ReportedRun): Report {
+  const { command, startedAt, result, failOn, minCoverage = 0 } = run
+  const { end, verdict, coverage } = result
+  const own = exitCodeOf(end)
+  const ending = `The command ${wordEnd(end)}.`
+  const { seen, total, percent } = coverage.summary.responses
+  const levelOf = (failure: RunFailure) => (failOn.includes(failure) ? 'error' : 'warning')
+  const scanty = `The command saw ${percent} % of the responses (${seen} of ${total}), which is less than ${minCoverage} %.`
+  const others: Finding[] = [
+    ...(verdict.judged > 0
+      ? []
+      : [
+          { rule: IDLE, level: levelOf('idle'), message: verdict.message, remedy: { text: hintFor(verdict) } } as const,
+        ]),
+    ...(percent >= minCoverage ? [] : [{ rule: SCANTY, level: 'error', message: scanty } as const]),
+    ...describeImpoliteness(result, levelOf('impolite')),
+  ]
+  const violations = describeViolations(result, levelOf('violation'))
+  const failure: Finding[] = own === 0 ? [] : [{ rule: FAILED, level: 'error', message: ending }]
+  const findings = [...failure, ...others, ...violations]
+  const exitCode = own === 0 && findings.some(({ level }) => level === 'error') ? 1 : own
+  // What else makes the run fail, so that the last line says it.
+  const failing = others.filter(({ level }) => level === 'error')
+  const reasons = failing.map(({ rule, message }) => (rule === SCANTY ? message : `${rule.name}.`))
+  return {
+    tool: 'run',
+    title: command.join(' '),
+    summary: [...new Set([ending, wordVerdict(verdict), ...reasons])].join(' '),
+    passed: exitCode === 0,
+    exitCode,
+    startedAt,
+    seconds: end.seconds,
+    facts: factsOf(run),
+    findings,
+    table: tableOf(coverage, violations),
+    json: { command, exit_code: exitCode, seconds: end.seconds, verdict, coverage },
+  }
 }
 
-function describeVerdict({ requests, judged, violations: { count } }: VerdictReport): string {
+function wordVerdict({ requests, judged, violations: { count } }: VerdictReport): string {
   if (requests === 0) return 'It sent no request.'
-  const which =
-    requests === 1 ? 'it' : count === 0 ? 'none of them' : count === requests ? 'all of them' : `${count} of them`
-  const what = count === 0 && requests === 1 ? 'keeps' : count > 1 && requests > 1 ? 'violate' : 'violates'
-  const some = judged === 0 ? 'none was checked against the contract' : `${which} ${what} the contract`
-  return `It sent ${plural(requests, 'request')}; ${some}.`
+  const sent = `It sent ${plural(requests, 'request')};`
+  if (judged === 0) return `${sent} none was checked against the contract.`
+  if (requests === 1) return `${sent} it ${count === 0 ? 'keeps' : 'violates'} the contract.`
+  const which = count === 0 ? 'none of them' : count === requests ? 'all of them' : `${count} of them`
+  return `${sent} ${which} ${count > 1 ? 'violate' : 'violates'} the contract.`
 }
 
-/** What else makes the run fail, so that the last line says it. */
-function otherReasons(...findings: readonly (readonly Finding[])[]): string[] {
-  const failing = findings.flat().filter(({ level }) => level === 'error')
-  return [...new Set(failing.map(({ rule, message }) => (rule === SCANTY ? message : `${rule.name}.`)))]
+/** What helps a client that sends nothing to the service, or nothing that can be checked. */
+function hintFor({ requests }: VerdictReport): string {
+  const hint =
+    requests === 0
+      ? 'The command was told where the service is by UNDERSTUDY_BASE_URL, UNDERSTUDY_API_KEY and UNDERSTUDY_ADMIN_URL.'
+      : 'Does the client send the key in UNDERSTUDY_API_KEY, as `Authorization: Bearer`, to the address in UNDERSTUDY_BASE_URL? If it has another name for this machine, as in an emulator or a container, --cors http://NAME permits that name.'
+  return `${hint} A client that reads other variables gets them by --set-env, such as --set-env API_URL={baseUrl} --set-env API_KEY={apiKey}.`
 }
 
-/** The first violations. The same request sent again is no other one. */
-function describeViolations({ result: { verdict, contract }, failOn }: ReportedRun): Finding[] {
+/** The first violations, with corrected requests. The same request sent again is no other one. */
+function describeViolations({ verdict, contract }: TrialResult, level: Finding['level']): Finding[] {
   const found = new Map<string, Finding>()
   for (const example of verdict.violations.first) {
-    const { method, path, code, message, correction } = example
+    const { request_id: requestId, account, operation, method, path, status, code, message, correction, page } = example
     const id = JSON.stringify([method, path, code, message, correction])
     const known = found.get(id)
-    const repeated = known && { ...known, occurrences: (known.occurrences ?? 1) + 1 }
-    found.set(id, repeated ?? describeViolation(example, contract, levelOf('violation', failOn)))
+    const place = contract.operations.find((each) => each.id === operation)
+    const refused =
+      code === null ? 'cannot be read as one of the service' : `is refused with ${code}, whatever the account holds`
+    const [row, ofAccount] = [operation ?? undefined, account ?? undefined]
+    const outcome = { status: status ?? undefined, code: code ?? undefined, page: page ?? undefined }
+    const remedy = correction !== null && {
+      remedy: { text: 'This request is accepted:', command: withVariables(correction, contract) },
+    }
+    found.set(id, {
+      rule: {
+        id: code === null ? 'violation' : `violation/${code}`,
+        name: VIOLATION,
+        description: `openapi.yaml does not permit the request, which ${refused}.`,
+      },
+      ...{ level, message, row, ...remedy },
+      pointer: place === undefined ? '/paths' : pointerOf(place),
+      request: { method, path, requestId, account: ofAccount, operation: row, ...outcome },
+      ...known,
+      ...(known && { occurrences: (known.occurrences ?? 1) + 1 }),
+    })
   }
   return [...found.values()]
-}
-
-/** A violation with the corrected request. */
-function describeViolation(
-  example: VerdictReport['violations']['first'][number],
-  contract: Contract,
-  level: FindingLevel,
-): Finding {
-  const { request_id, account, operation, method, path, status, code, message, correction, page } = example
-  return {
-    rule: violationRule(code),
-    level,
-    message,
-    pointer: pointerTo(operation, contract),
-    row: operation ?? undefined,
-    request: {
-      method,
-      path,
-      requestId: request_id,
-      account: account ?? undefined,
-      operation: operation ?? undefined,
-      status: status ?? undefined,
-      code: code ?? undefined,
-      page: page ?? undefined,
-    },
-    ...(correction !== null && {
-      remedy: { text: 'This request is accepted:', command: withVariables(correction, contract) },
-    }),
-  }
 }
 
 /**
@@ -156,55 +148,16 @@ function withVariables(commands: string, { basePath }: Contract): string {
     .replace(url, '"$UNDERSTUDY_BASE_URL"$1')
 }
 
-function violationRule(code: string | null): ReportRule {
-  const refused =
-    code === null ? 'cannot be read as one of the service' : `is refused with ${code}, whatever the account holds`
-  return {
-    id: code === null ? 'violation' : `violation/${code}`,
-    name: 'The contract forbids the request',
-    description: `openapi.yaml does not permit the request, which ${refused}.`,
-  }
-}
-
-/** The place of the operation in openapi.yaml. Without an operation, it is the beginning of the paths. */
-function pointerTo(id: string | null, { operations }: Contract): string {
-  const operation = operations.find((each) => each.id === id)
-  return operation === undefined ? '/paths' : pointerOf(operation)
-}
-
-function describeIdleness({ result: { verdict }, failOn }: ReportedRun): Finding[] {
-  if (verdict.judged > 0) return []
-  const hint =
-    verdict.requests === 0
-      ? 'The command was told where the service is by UNDERSTUDY_BASE_URL, UNDERSTUDY_API_KEY and UNDERSTUDY_ADMIN_URL.'
-      : 'Does the client send the key in UNDERSTUDY_API_KEY, as `Authorization: Bearer`, to the address in UNDERSTUDY_BASE_URL? If it has another name for this machine, as in an emulator or a container, --cors http://NAME permits that name.'
-  const text = `${hint} A client that reads other variables gets them by --set-env, such as --set-env API_URL={baseUrl} --set-env API_KEY={apiKey}.`
-  return [{ rule: IDLE, level: levelOf('idle', failOn), message: verdict.message, remedy: { text } }]
-}
-
-function describeCoverage({ result: { coverage }, minCoverage = 0 }: ReportedRun): Finding[] {
-  const { seen, total, percent } = coverage.summary.responses
-  if (percent >= minCoverage) return []
-  const message = `The command saw ${percent} % of the responses (${seen} of ${total}), which is less than ${minCoverage} %.`
-  return [{ rule: SCANTY, level: 'error', message }]
-}
-
 /** The ways in which the client was impolite. Each finding has the first request, and its message has the others. */
-function describeImpoliteness({ result: { verdict, asked }, failOn }: ReportedRun): Finding[] {
-  const level = levelOf('impolite', failOn)
-  return verdict.politeness.map(({ kind, message, request_ids }) => {
-    const [first = '', ...others] = request_ids
+function describeImpoliteness({ verdict, asked }: TrialResult, level: Finding['level']): Finding[] {
+  return verdict.politeness.map(({ kind, message, request_ids: [first = '', ...others] }) => {
     const request = asked.get(first)
-    const rest = (request === undefined ? request_ids : others).map((id) => {
+    const rest = (request === undefined ? [first, ...others] : others).map((id) => {
       const other = asked.get(id)
       return other === undefined ? `request ${id}` : `${other.method} ${other.path}, request ${id}`
     })
     return {
-      rule: {
-        id: `impolite/${kind}`,
-        name: 'The client was impolite',
-        description: 'The service asks its clients not to do this. It does not violate the contract.',
-      },
+      rule: { id: `impolite/${kind}`, ...IMPOLITE },
       level,
       message: rest.length === 0 ? message : `${message} Also: ${rest.join('; ')}.`,
       request: request && { ...request, requestId: first },
@@ -212,14 +165,10 @@ function describeImpoliteness({ result: { verdict, asked }, failOn }: ReportedRu
   })
 }
 
-function levelOf(failure: RunFailure, failOn: readonly RunFailure[]): FindingLevel {
-  return failOn.includes(failure) ? 'error' : 'warning'
-}
-
 /** The most operations that a message names. */
 const NAMED = 4
 
-function describeFacts({ result: { verdict, coverage }, keep, admin }: ReportedRun): Fact[] {
+function factsOf({ result: { verdict, coverage }, keep, admin }: ReportedRun) {
   const { requests, judged, injected, violations } = verdict
   const { operations, responses } = coverage.summary
   const codes = Object.entries(violations.by_code).map(([code, count]) => `${count} ${code}`)
@@ -237,9 +186,7 @@ function describeFacts({ result: { verdict, coverage }, keep, admin }: ReportedR
   })
 }
 
-type ReportedCoverage = CoverageReport['operations'][number]
-
-function isCalled({ responses }: ReportedCoverage): boolean {
+function isCalled({ responses }: CoverageReport['operations'][number]): boolean {
   return responses.some(({ genuine, injected }) => genuine + injected > 0)
 }
 

@@ -11,11 +11,15 @@ import type { Entry } from '../journal/entry.ts'
 import { redactorForAll } from '../journal/redaction/redaction.ts'
 import { reportVerdict } from '../journal/verdict-report.ts'
 import type { ServerOptions } from '../server/options.ts'
-import { startServer, type Understudy } from '../server/server.ts'
-import type { InternalOptions, StandIn } from '../server/stand-in.ts'
-import type { Service } from '../service/answer.ts'
+import { type RunningServer, startServer } from '../server/server.ts'
+import type { StandIn } from '../server/stand-in.ts'
 import { type CommandEnd, type CommandRun, runCommand } from './command.ts'
-import { type EnvironmentVariable, environmentFor } from './environment.ts'
+
+/** A variable for the command. Its value may contain placeholders such as `{baseUrl}`. */
+export interface EnvironmentVariable {
+  name: string
+  template: string
+}
 
 /** A run of the command of the user against its own server. */
 export interface Trial extends Omit<CommandRun, 'patience'> {
@@ -35,7 +39,7 @@ export interface Trial extends Omit<CommandRun, 'patience'> {
    */
   refusalDelay?: number | undefined
   /** Called when the server answers, before the command starts. */
-  serving?(service: Understudy): void
+  serving?(service: RunningServer): void
   /** Called before each request until it resolves to `true`: what comes before the first request of the command. */
   before?: ((parts: StandIn) => Promise<boolean>) | undefined
   /**
@@ -75,10 +79,41 @@ const TURNS = 5
 
 /** Starts a server, runs the command against it, and stops the server. @throws CommandError, errors of the start */
 export async function runTrial(trial: Trial): Promise<TrialResult> {
-  const { signal, carryOut = runCommand } = trial
+  const { signal, onlyJudges = false, refusalDelay = 0, before, carryOut = runCommand } = trial
   signal?.throwIfAborted()
-  const exchanges = new ExchangeList(trial.onlyJudges === true)
-  const { service, parts } = await startFor(trial, exchanges)
+  const exchanges: Entry[] = []
+  const ended: number[] = []
+  const asked = new Map<string, Pick<Entry, 'method' | 'path' | 'status'>>()
+  let lost = 0
+  let isBegun = before === undefined
+  let opened: StandIn | undefined
+  function keep(entry: Entry): void {
+    const { requestId, method, path, status } = entry
+    if (exchanges.length + asked.size >= EXCHANGES) lost++
+    else if (onlyJudges) asked.set(requestId, { method, path, status })
+    else ended[exchanges.push(entry) - 1] = elapsed()
+  }
+  const service = await startServer(trial.options, OPERATIONS, {
+    ...{ contract: trial.contract, faults: trial.plan },
+    ...(!onlyJudges && { journal: { body: BODY } }),
+    ...((refusalDelay > 0 || before) && {
+      turnstile: (answer) => async (arrival) => {
+        const { contract, stopping } = opened as StandIn
+        if (!isBegun) isBegun = (await before?.(opened as StandIn)) ?? true
+        const delivery = await answer(arrival)
+        const limited = contract.catalogue.answer({ code: 'rate_limited' }).status
+        if (delivery && 'status' in delivery && delivery.status === limited) {
+          await arrival.wait(refusalDelay, stopping.signal)
+        }
+        return delivery
+      },
+    }),
+    open(parts) {
+      opened = parts
+      parts.journal.subscribe(keep)
+    },
+  })
+  const parts = opened as unknown as StandIn
   try {
     trial.serving?.(service)
     // A signal may have arrived during the start of the server.
@@ -86,15 +121,16 @@ export async function runTrial(trial: Trial): Promise<TrialResult> {
     const end = await carryOut({ ...trial, environment: environmentIn(trial, service) })
     // The server processes the last requests of the command, of which nobody awaits the answer.
     for (let turn = 0; turn < TURNS; turn++) await nextTurn()
+    // All requests since the start count, even if the command has cleared, reset or deleted their accounts.
+    const verdict = await reportVerdict(await parts.exchanges.wholeVerdict())
+    if (trial.served === undefined) for (const example of verdict.violations.first) example.page = null
+    const accounts = new Map<string, AccountState>()
+    for (const id of onlyJudges ? [] : await parts.store.list()) accounts.set(id, (await parts.store.read(id)).state)
     const result: TrialResult = {
       // The output may have keys of accounts that the command itself has made. Only the server knows them.
       end: { ...end, output: redactorForAll(parts.journal.secrets)(end.output) },
-      contract: service.contract,
-      ...{ exchanges: exchanges.kept, ended: exchanges.ended, lost: exchanges.lost, asked: exchanges.asked },
-      // All requests since the start, even if the command has cleared, reset or deleted their accounts.
-      verdict: await verdictOf(parts, trial.served !== undefined),
+      ...{ contract: service.contract, exchanges, ended, lost, asked, verdict, accounts },
       coverage: reportCoverage(await parts.exchanges.totals()),
-      accounts: trial.onlyJudges ? new Map<string, AccountState>() : await readAccounts(parts),
     }
     await trial.served?.(result)
     return result
@@ -103,94 +139,34 @@ export async function runTrial(trial: Trial): Promise<TrialResult> {
   }
 }
 
-async function startFor(
-  { options, contract, plan, onlyJudges, refusalDelay = 0, before }: Trial,
-  exchanges: ExchangeList,
-): Promise<{ service: Understudy; parts: StandIn }> {
-  let opened: StandIn | undefined
-  const partsOf = () => opened
-  const internal: InternalOptions = {
-    contract,
-    faults: plan,
-    ...((refusalDelay > 0 || before) && {
-      turnstile: (answer) => precede(holdLimited(answer, refusalDelay, partsOf), before, partsOf),
-    }),
-    ...(!onlyJudges && { journal: { body: BODY } }),
-    open(parts) {
-      opened = parts
-      parts.journal.subscribe((entry) => exchanges.take(entry))
-    },
-  }
-  const service = await startServer(options, OPERATIONS, internal)
-  if (opened === undefined) throw new Error('The server has not told its parts.')
-  return { service, parts: opened }
+/** The names that a template can use in braces. */
+export const PLACEHOLDERS = ['baseUrl', 'apiKey', 'adminUrl', 'port'] as const
+
+const PLACEHOLDER = /\{(\w+)\}/g
+
+/** Whether each placeholder in the text has a value. */
+export function isTemplate(text: string): boolean {
+  return [...text.matchAll(PLACEHOLDER)].every(([, name]) => PLACEHOLDERS.some((known) => known === name))
 }
 
-/** The exchanges of a trial, or only what identifies them. */
-class ExchangeList {
-  readonly #isBrief: boolean
-  readonly kept: Entry[] = []
-  readonly ended: number[] = []
-  readonly asked = new Map<string, Pick<Entry, 'method' | 'path' | 'status'>>()
-  lost = 0
-
-  constructor(isBrief: boolean) {
-    this.#isBrief = isBrief
-  }
-
-  take(entry: Entry): void {
-    const { requestId, method, path, status } = entry
-    if (this.#isBrief) {
-      if (this.asked.size < EXCHANGES) this.asked.set(requestId, { method, path, status })
-    } else if (this.kept.length >= EXCHANGES) {
-      this.lost++
-    } else {
-      this.kept.push(entry)
-      this.ended.push(elapsed())
-    }
-  }
-}
-
-/** The environment of the command, with the variables of the trial. */
+/**
+ * The environment of the command, with the variables of the trial. One without a value is `undefined`, which hides the
+ * outer variable: that may belong to another server.
+ */
 function environmentIn(
   { environment, name, variables, served }: Trial,
-  { baseUrl, adminUrl = '', apiKey = '' }: Understudy,
+  { baseUrl, adminUrl = '', apiKey = '' }: RunningServer,
 ): NodeJS.ProcessEnv {
-  const addresses = { baseUrl, apiKey, adminUrl, port: new URL(baseUrl).port }
-  const kept = { UNDERSTUDY_KEPT: served && 'true' }
-  return { ...environment, ...kept, ...environmentFor(addresses, name, variables) }
-}
-
-async function verdictOf({ exchanges }: StandIn, hasPages: boolean): Promise<VerdictReport> {
-  const verdict = await reportVerdict(await exchanges.wholeVerdict())
-  if (!hasPages) for (const example of verdict.violations.first) example.page = null
-  return verdict
-}
-
-/** Holds each answer that says that a quota is used up for so many milliseconds, or until the server stops. */
-function holdLimited(answer: Service, milliseconds: number, partsOf: () => StandIn | undefined): Service {
-  return async (arrival) => {
-    const delivery = await answer(arrival)
-    const parts = partsOf()
-    if (delivery === undefined || parts === undefined || !('status' in delivery)) return delivery
-    const { status } = parts.contract.catalogue.answer({ code: 'rate_limited' })
-    if (delivery.status === status) await arrival.wait(milliseconds, parts.stopping.signal)
-    return delivery
+  const values: Readonly<Record<string, string>> = { baseUrl, apiKey, adminUrl, port: new URL(baseUrl).port }
+  const fill = (template: string) =>
+    template.replaceAll(PLACEHOLDER, (whole, placeholder: string) => values[placeholder] ?? whole)
+  return {
+    ...environment,
+    UNDERSTUDY_KEPT: served && 'true',
+    UNDERSTUDY_BASE_URL: baseUrl,
+    UNDERSTUDY_API_KEY: apiKey || undefined,
+    UNDERSTUDY_ADMIN_URL: adminUrl || undefined,
+    UNDERSTUDY_TRIAL: name,
+    ...Object.fromEntries(variables.map((each) => [each.name, fill(each.template)])),
   }
-}
-
-/** Lets something come before the first request. */
-function precede(answer: Service, before: Trial['before'], partsOf: () => StandIn | undefined): Service {
-  let isDone = before === undefined
-  return async (arrival) => {
-    const parts = partsOf()
-    if (!isDone && parts !== undefined) isDone = (await before?.(parts)) ?? true
-    return answer(arrival)
-  }
-}
-
-async function readAccounts({ store }: StandIn): Promise<Map<string, AccountState>> {
-  const accounts = new Map<string, AccountState>()
-  for (const id of await store.list()) accounts.set(id, (await store.read(id)).state)
-  return accounts
 }

@@ -4,7 +4,7 @@ import type { Clock } from '../ground/clock.ts'
 import { RealDate } from '../ground/timers.ts'
 
 /** What is known of the quota of one path. */
-interface Spending {
+export interface Spending {
   path: string
   /** The requests that the contract allows in a window. */
   limit: number
@@ -16,19 +16,9 @@ interface Spending {
   total: number
   /** What the last response said is left for all clients together; absent if no response said it in this window. */
   remaining: number | undefined
-  /** When the window ends, in milliseconds on the clock of the run; absent if no response said it. */
+  /** When the window ends, in milliseconds on the clock of the run; until a response says it, as late as it can be. */
   endsAt: number | undefined
 }
-
-export interface QuotaView extends Spending {
-  /** Seconds until the window ends. */
-  resetsIn: number | undefined
-  /** How many more requests may be sent without using the reserve. */
-  left: number
-}
-
-/** How many requests of a path are left to other clients. */
-export type Reserve = (path: string) => number
 
 const NEW_WINDOW = { sent: 0, remaining: undefined, endsAt: undefined }
 
@@ -38,10 +28,11 @@ const NEW_WINDOW = { sent: 0, remaining: undefined, endsAt: undefined }
  */
 export class RequestBudget {
   readonly #paths = new Map<string, Spending>()
-  readonly #reserve: Reserve
+  readonly #reserve: number
   readonly #now: Clock
 
-  constructor({ operations }: Pick<Contract, 'operations'>, reserve: Reserve, now: Clock) {
+  /** `reserve`: how many requests of each path are left to other clients. */
+  constructor({ operations }: Pick<Contract, 'operations'>, reserve: number, now: Clock) {
     this.#reserve = reserve
     this.#now = now
     for (const { path, quota } of operations) {
@@ -49,14 +40,25 @@ export class RequestBudget {
     }
   }
 
+  /** The quota of a path; `undefined` if it has none. After the end of a window, nothing of it counts. */
+  of(path: string): Readonly<Spending> | undefined {
+    const spending = this.#paths.get(path)
+    if (spending?.endsAt !== undefined && spending.endsAt <= this.#now()) Object.assign(spending, NEW_WINDOW)
+    return spending
+  }
+
+  get all(): readonly Readonly<Spending>[] {
+    return [...this.#paths.keys()].flatMap((path) => this.of(path) ?? [])
+  }
+
   /** How many more requests may be sent to the path, the reserve excluded; infinite if it has no quota. */
   left(path: string): number {
-    return Math.max(0, this.leftForCleanup(path) - this.#reserve(path))
+    return Math.max(0, this.leftForCleanup(path) - this.#reserve)
   }
 
   /** The same with the reserve: to leave items behind would be worse for other clients than to spend their requests. */
   leftForCleanup(path: string): number {
-    const spending = this.#find(path)
+    const spending = this.of(path)
     if (spending === undefined) return Number.POSITIVE_INFINITY
     const { limit, sent, remaining = limit } = spending
     return Math.max(0, Math.min(limit - sent, remaining))
@@ -64,91 +66,56 @@ export class RequestBudget {
 
   /** Counts a request before it is sent. */
   spend(path: string): void {
-    const spending = this.#find(path)
-    if (spending === undefined) return
-    spending.sent++
-    spending.total++
-    if (spending.remaining !== undefined) spending.remaining = Math.max(0, spending.remaining - 1)
+    const { sent = 0, total = 0, remaining, window = 0, endsAt = this.#now() + window * 1000 } = this.of(path) ?? {}
+    this.#note(path, { sent: sent + 1, total: total + 1, remaining: remaining && remaining - 1, endsAt })
   }
 
   /** Updates the quota of a path from a response. `headers` by lower-case name. */
   believe(path: string, headers: SeenHeaders, isRefused: boolean): void {
-    const spending = this.#find(path)
+    const spending = this.of(path)
     if (spending === undefined) return
-    spending.remaining = isRefused ? 0 : (readCount(headers['x-ratelimit-remaining']) ?? spending.remaining)
-    const seconds = readReset(headers)?.seconds ?? (isRefused ? spending.window : undefined)
-    if (seconds === undefined) return
-    spending.endsAt = this.#now() + Math.min(Math.max(1, seconds), spending.window) * 1000
+    const { window, remaining } = spending
+    this.#note(path, { remaining: isRefused ? 0 : (readCount(headers['x-ratelimit-remaining']) ?? remaining) })
+    const seconds = readReset(headers) ?? (isRefused ? window : undefined)
+    if (seconds !== undefined) this.#note(path, { endsAt: this.#now() + Math.min(Math.max(1, seconds), window) * 1000 })
   }
 
-  /** Milliseconds until the window of the path ends; the length of a window if no response said it. */
+  /** Milliseconds until the window of the path ends. */
   untilReset(path: string): number {
-    const spending = this.#find(path)
-    if (spending === undefined) return 0
-    return Math.max(0, (spending.endsAt ?? this.#now() + spending.window * 1000) - this.#now())
+    return Math.max(0, (this.of(path)?.endsAt ?? 0) - this.#now())
   }
 
-  /** The quota of the path in a window if no other client spends. */
-  whole(path: string): number {
+  /** Begins a new window of the path, although nothing says that the present one is over. */
+  renew(path: string): void {
+    this.#note(path, NEW_WINDOW)
+  }
+
+  #note(path: string, change: Partial<Spending>): void {
     const spending = this.#paths.get(path)
-    return spending === undefined ? Number.POSITIVE_INFINITY : Math.max(0, spending.limit - this.#reserve(path))
+    if (spending !== undefined) Object.assign(spending, change)
   }
-
-  /** The length of a window in seconds; 0 if the path has no quota. */
-  windowOf(path: string): number {
-    return this.#paths.get(path)?.window ?? 0
-  }
-
-  /** Begins a new window of all paths whose windows end within this time, in milliseconds. The caller waits for it. */
-  renewAfter(wait: number): () => void {
-    const renewed = [...this.#paths].filter(([path]) => this.untilReset(path) <= wait)
-    return () => {
-      for (const [, spending] of renewed) Object.assign(spending, NEW_WINDOW)
-    }
-  }
-
-  get views(): QuotaView[] {
-    return [...this.#paths.keys()].flatMap((path) => this.viewOf(path) ?? [])
-  }
-
-  /** `undefined` for a path without a quota. */
-  viewOf(path: string): QuotaView | undefined {
-    const spending = this.#find(path)
-    if (spending === undefined) return undefined
-    const { endsAt } = spending
-    const resetsIn = endsAt === undefined ? undefined : Math.ceil((endsAt - this.#now()) / 1000)
-    return { ...spending, resetsIn, left: this.left(path) }
-  }
-
-  /** After the end of a window, nothing of it counts. */
-  #find(path: string): Spending | undefined {
-    const spending = this.#paths.get(path)
-    if (spending?.endsAt !== undefined && spending.endsAt <= this.#now()) Object.assign(spending, NEW_WINDOW)
-    return spending
-  }
-}
-
-/** When a quota is renewed, as a response tells it. */
-interface ToldReset {
-  /** Seconds until then by the clock of the service; absent where it tells a time, and not its own. */
-  seconds: number | undefined
-  /** In seconds since the Unix epoch, where the service tells a time. */
-  instant: number | undefined
 }
 
 /** A number from this on is a Unix timestamp: as a number of seconds, it would be more than thirty years. */
 const LEAST_TIMESTAMP = 1_000_000_000
 
-/** Reads X-RateLimit-Reset, whose form the specification does not show, or a field of the same meaning. */
-export function readReset(headers: SeenHeaders, name = 'x-ratelimit-reset'): ToldReset | undefined {
-  const number = readCount(headers[name])
-  if (number === undefined) return undefined
-  if (number < LEAST_TIMESTAMP) return { seconds: number, instant: undefined }
+/** The seconds until a quota is renewed, by X-RateLimit-Reset, whose form the specification does not show. */
+function readReset(headers: SeenHeaders): number | undefined {
+  const number = readCount(headers['x-ratelimit-reset'])
+  if (number === undefined || number < LEAST_TIMESTAMP) return number
+  // Without the clock of the service, a time says nothing about how long to wait.
   const date = RealDate.parse(headers['date'] ?? '')
-  return { seconds: Number.isNaN(date) ? undefined : number - Math.floor(date / 1000), instant: number }
+  return Number.isNaN(date) ? undefined : number - Math.floor(date / 1000)
 }
 
 /** A whole number of at most 15 digits. */
 function readCount(value: string | undefined): number | undefined {
   return value !== undefined && /^\d{1,15}$/.test(value) ? Number(value) : undefined
+}
+
+/** `90 s`, `12 min`. */
+export function inWords(seconds: number): string {
+  if (seconds < 120) return `${Math.ceil(seconds)} s`
+  const minutes = Math.ceil(seconds / 60)
+  return minutes < 120 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
 }

@@ -1,14 +1,12 @@
-import type { Operation } from '../contract/api.ts'
 import type { Choices } from '../contract/choices.ts'
 import type { Rule } from '../contract/rules.ts'
 import { writeCurl } from '../coverage/curl.ts'
-import type { SeenResponse } from '../exchanges/exchange.ts'
 import { codeIn } from '../exchanges/reading.ts'
 import { shorten } from '../ground/show.ts'
-import { isFailure, type JudgedDifference, partyOf } from '../judge/finding.ts'
+import { isCounted, type JudgedDifference } from '../judge/finding.ts'
 import type { AssumptionVerdict } from '../judge/verdicts.ts'
 import { decideVerdicts } from '../judge/verdicts.ts'
-import { describeRest, isAsBefore } from './cleanup.ts'
+import { describeCleanup, isAsBefore } from './cleanup.ts'
 import { isDone, isPage } from './conversation.ts'
 import { authorizationOf, describeRequest, type ProbeRequest, quotaPathOf } from './probe.ts'
 import type { ProbeState } from './questioning.ts'
@@ -27,8 +25,6 @@ export interface VerifyCheck {
   message?: string
   /** The request as a POSIX shell command, with the key in a variable. */
   curl?: string
-  expected?: string
-  received?: string
   /** The finding, if the judgement of an exchange found it. */
   finding?: JudgedDifference
 }
@@ -65,25 +61,26 @@ const undecidable = (message: string): Outcome => ({ outcome: 'undecidable', mes
 const notReached = (message: string): Outcome => ({ outcome: 'not reached', message })
 
 /**
- * Makes one check for each rule, assumption, operation and finding, and one for the cleanup. Only findings accuse. A rule
- * that no probe can show has no check.
+ * Makes one check for each rule, assumption and finding, and one for the cleanup. Only findings accuse, and only the
+ * service: a run breaks the contract on purpose in many requests, to see how they are refused. A rule that no probe can
+ * show has no check.
  */
 export function assess(options: AssessmentOptions): Assessment {
   const { result, choices, isSoleWriter } = options
-  const { operations } = choices.contract
+  const findings = result.conclusion.findings.filter((finding) => isCounted(finding, 'service'))
   const shown = new Set(result.probes.flatMap(({ probe }) => probe.rule ?? []))
-  const rules = new Map(operations.flatMap((each) => each.rules).map((rule) => [rule.id, rule]))
+  const rules = new Map(choices.contract.operations.flatMap((each) => each.rules).map((rule) => [rule.id, rule]))
   const assumptions = decideVerdicts(result.conclusion.observations, choices)
-  const failed = failedExchanges(result)
   const checks: VerifyCheck[] = [
     { id: 'restoration', ...checkRestoration(result, isSoleWriter) },
-    ...checkFindings(options),
-    ...operations.map((each) => ({ id: `operation/${each.id}`, ...checkOperation(each, result, failed) })),
+    ...[...new Map(findings.map((each) => [each.id, each])).values()].map((each) => checkFinding(each, options)),
     ...[...rules.values()]
       .filter(({ id, unobservable }) => shown.has(id) || unobservable !== undefined)
       .map((rule) => ({
-        ...{ id: `rule/${rule.id}`, rule: rule.id, expected: rule.says },
-        ...checkRule(rule, result, failed),
+        id: `rule/${rule.id}`,
+        rule: rule.id,
+        message: rule.says,
+        ...checkRule(rule, result, findings),
       })),
     ...assumptions.map((verdict) => ({ id: `assumption/${verdict.id}`, ...checkAssumption(verdict, options) })),
   ]
@@ -117,64 +114,27 @@ function listLacks(
   ]
 }
 
-/**
- * Whether a finding is about the service. A run breaks the contract on purpose in many requests, to see how the service
- * refuses them.
- */
-export function concernsService(finding: JudgedDifference): boolean {
-  return isFailure(finding) && partyOf(finding) === 'service'
-}
-
 /** What another client may have done is no failure. */
 function checkRestoration({ cleanup }: VerifyResult, isSoleWriter: boolean): Outcome {
-  const { domains, groups } = cleanup.removed
-  const did = `${domains} domains and ${groups} groups were removed`
-  const shown =
-    domains + groups === 0 ? 'Nothing had to be removed.' : `${did}; the lists of the account are as before.`
-  if (isAsBefore(cleanup)) return { outcome: 'pass', message: shown }
-  const rest = describeRest(cleanup)
-  if (!cleanup.restored || isSoleWriter) {
-    return { outcome: 'fail', message: `It is not shown that the account is as before: ${rest}.` }
-  }
-  const who = 'another client or the service has changed the rest'
-  return undecidable(`${did}, and nothing of the run is left; ${who}: ${rest}. With --sole-writer, this fails.`)
+  const message = `${capitalise(describeCleanup(cleanup))}.`
+  if (isAsBefore(cleanup)) return { outcome: 'pass', message }
+  return { outcome: cleanup.restored && !isSoleWriter ? 'undecidable' : 'fail', message }
 }
 
-/** One check for each id of a finding that is a failure. */
-function checkFindings({ result, target, isAccepted }: AssessmentOptions): VerifyCheck[] {
-  const exchanges = new Map(result.exchanges.map((each) => [each.exchange.id, each]))
-  const findings = new Map(result.conclusion.findings.filter(concernsService).map((finding) => [finding.id, finding]))
-  return [...findings.values()].map((finding) => {
-    const { id, message, rule, request_id: request = '' } = finding
-    const seen = exchanges.get(request)
-    const response = seen?.exchange.response
-    return {
-      ...{ id, message, finding, outcome: isAccepted(finding) ? 'baselined' : 'fail' },
-      ...(rule !== undefined && { rule }),
-      ...(seen !== undefined && { curl: curlOf(seen.sent, target) }),
-      ...(response !== undefined && { received: describeResponse(response) }),
-    }
-  })
-}
-
-function checkOperation({ method, path }: Operation, result: VerifyResult, failed: ReadonlySet<string>): Outcome {
-  const isOf = (sent: ProbeRequest) => sent.method === method && sent.path.split('?')[0] === path
-  const own = result.exchanges.filter(({ sent, exchange }) => exchange.response !== undefined && isOf(sent))
-  if (own.length === 0) {
-    const open = result.probes.filter(({ sample }) => sample.some(isOf))
-    return notReached(`${method} ${path} was not asked. ${reasonOf(open)}`)
+function checkFinding(finding: JudgedDifference, { result, target, isAccepted }: AssessmentOptions): VerifyCheck {
+  const { id, message, rule, request_id: request } = finding
+  const seen = result.exchanges.find(({ exchange }) => exchange.id === request)
+  return {
+    ...{ id, message, finding, outcome: isAccepted(finding) ? 'baselined' : 'fail' },
+    ...(rule !== undefined && { rule }),
+    ...(seen !== undefined && { curl: curlOf(seen.sent, target) }),
   }
-  if (own.some(({ exchange }) => failed.has(exchange.id))) return undecidable('Some of its answers are findings.')
-  if (!own.some(({ exchange: { response } }) => response !== undefined && isDone({ response })))
-    return notReached('It has accepted nothing.')
-  return { outcome: 'pass', message: `${own.length} answers are as the contract says.` }
 }
 
 /** A rule counts as kept if each probe about it was asked and answered as the specification says. */
-function checkRule({ id, unobservable }: Rule, result: VerifyResult, failed: ReadonlySet<string>): Outcome {
-  const broken = result.conclusion.findings.some((finding) => concernsService(finding) && finding.rule === id)
+function checkRule({ id, unobservable }: Rule, result: VerifyResult, findings: readonly JudgedDifference[]): Outcome {
   // The finding has its own check, which decides whether the run passes.
-  if (broken) return undecidable('A finding says that it was not kept.')
+  if (findings.some(({ rule }) => rule === id)) return undecidable('A finding says that it was not kept.')
   if (unobservable !== undefined) return undecidable(unobservable)
   const states = result.probes.filter(({ probe }) => probe.rule?.includes(id) === true)
   const open = states.filter(({ isAsked }) => !isAsked)
@@ -182,6 +142,7 @@ function checkRule({ id, unobservable }: Rule, result: VerifyResult, failed: Rea
     const sides = ` ${states.length - open.length} of ${states.length} sides of it were asked.`
     return notReached(reasonOf(open) + (states.length === 1 ? '' : sides))
   }
+  const failed = new Set(findings.flatMap(({ request_id: request }) => request ?? []))
   const doubt = states.map((state) => doubtAbout(state, result, failed)).find((each) => each !== undefined)
   return doubt === undefined ? { outcome: 'pass' } : undecidable(doubt)
 }
@@ -214,8 +175,8 @@ function checkAssumption(
   { id, verdict, alternative, left, evidence }: AssumptionVerdict,
   { result, choices }: AssessmentOptions,
 ): Outcome {
-  if (verdict === 'as chosen') return { outcome: 'pass', received: 'as chosen' }
-  if (verdict === 'alternative') return { outcome: 'pass', received: `alternative ${alternative}` }
+  if (verdict === 'as chosen') return { outcome: 'pass', message: verdict }
+  if (verdict === 'alternative') return { outcome: 'pass', message: `alternative ${alternative}` }
   // The specification leaves it open, so a choice that no alternative describes is no failure.
   if (verdict === 'contradicted') {
     const requests = evidence.join(', ')
@@ -238,26 +199,14 @@ function reasonOf([first]: readonly ProbeState[]): string {
   return `${first.probe.id} was not asked, because ${first.reason}: ${shorten(how, 200)}.`
 }
 
-/** The ids of exchanges with a finding that is a failure. */
-function failedExchanges({ conclusion }: VerifyResult): Set<string> {
-  return new Set(conclusion.findings.filter(concernsService).flatMap(({ request_id: id }) => id ?? []))
-}
-
-function describeResponse({ status, body }: SeenResponse): string {
-  return shorten(`${status} ${body.isKnown ? body.bytes.toString() : ''}`.trimEnd(), 300)
-}
-
 /** The request as a POSIX shell command, without the key. */
 function curlOf(sent: ProbeRequest, target: string): string {
   const { key, scheme, ...request } = sent
-  const authorization = key === undefined && scheme === undefined ? undefined : authorizationOf(sent, '$API_KEY')
+  const isPlain = key === undefined && scheme === undefined
+  const authorization = isPlain ? undefined : authorizationOf(sent, '$API_KEY')
   const headers = { ...(authorization !== undefined && { Authorization: authorization }), ...request.headers }
-  const form = key === undefined && scheme === undefined ? 'valid' : 'none'
-  const line = writeCurl(
-    { ...request, plane: 'service', key: form, headers },
-    { baseUrl: target, adminUrl: '' },
-    undefined,
-  )
+  const planned = { ...request, plane: 'service', key: isPlain ? 'valid' : 'none', headers } as const
+  const line = writeCurl(planned, { baseUrl: target, adminUrl: '' }, undefined)
   // The shell replaces the variable only within double quotes.
   return line.replace(`'Authorization: ${authorization}'`, `"Authorization: ${authorization}"`)
 }

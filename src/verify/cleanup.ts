@@ -21,11 +21,10 @@ export interface Cleanup {
   reason?: string
 }
 
-export const NOTHING_REMOVED: Omit<Cleanup, 'restored'> = {
-  removed: { domains: 0, groups: 0 },
-  left: { domains: [], groups: [] },
-  lost: [],
-  gained: [],
+/** A run that has recorded no creation has changed nothing. */
+export const NOTHING_DONE: Cleanup = {
+  ...{ restored: true, removed: { domains: 0, groups: 0 }, left: { domains: [], groups: [] } },
+  ...{ lost: [], gained: [] },
 }
 
 /** In milliseconds: how long the cleanup waits for a quota, even if the user did not ask for it. */
@@ -33,9 +32,14 @@ const SHORT_WAIT = 60_000
 /** A service that does not remove what its lists show will not do so the next time. */
 const PASSES = 2
 
-/** How many requests `restore` sends to each path if nothing unexpected happens. */
+/** Why something could not be sent or read. The cleanup ends with it. */
+class Hindrance extends Error {
+  override name = 'Hindrance'
+}
+
+/** How many requests `restore` may send to each path. It needs two less, but other clients may spend, too. */
 export function costOfRestoring(groups: number, domains: number): Record<string, number> {
-  return { '/domaingroups': 2 + groups, '/domains': 2 + Math.max(1, Math.ceil(domains / MOST_DOMAINS)) }
+  return { '/domaingroups': 4 + groups, '/domains': 4 + Math.max(1, Math.ceil(domains / MOST_DOMAINS)) }
 }
 
 /**
@@ -48,42 +52,39 @@ export async function restore(conversation: Conversation): Promise<Cleanup> {
   try {
     if (holdings.unknown > 0) await conversation.pause(SETTLING)
     for (let pass = 1; ; pass++) {
-      const reasons = [
-        ...(await removeGroups([...holdings.groups.keys()], conversation, removed)),
-        ...(await removeDomains([...holdings.domains], conversation, removed)),
-      ]
-      if (reasons.length > 0) return incomplete(holdings, removed, [...new Set(reasons)].join('; '))
+      // What cannot be done to one kind of item keeps nobody from the other.
+      const hindrances: Hindrance[] = []
+      const keep = (error: unknown) => {
+        if (!(error instanceof Hindrance)) throw error
+        hindrances.push(error)
+      }
+      await removeGroups([...holdings.groups.keys()], conversation, removed).catch(keep)
+      await removeDomains([...holdings.domains], conversation, removed).catch(keep)
+      if (hindrances[0] !== undefined) throw hindrances[0]
       let after = await readAccount(conversation)
-      if (typeof after !== 'string' && !isAsBefore(conclude(holdings, removed, after))) {
+      if (!isAsBefore(conclude(holdings, removed, after))) {
         // The list may be older than the removals.
         await conversation.pause(SETTLING)
         after = await readAccount(conversation)
       }
-      if (typeof after === 'string') return incomplete(holdings, removed, after)
       const own = holdings.ownIn(after)
       if (pass === PASSES || own.groups.length + own.domains.length === 0) return conclude(holdings, removed, after)
       for (const group of own.groups) holdings.adopt(group)
       for (const name of own.domains) holdings.domains.add(name)
     }
   } catch (error) {
+    if (error instanceof Hindrance) return incomplete(holdings, removed, error.message)
     if (!(error instanceof ConnectionError)) throw error
     return incomplete(holdings, removed, `the connection was lost: ${error.message}`)
   }
 }
 
-/** Resolves to why something was not tried. */
-async function removeGroups(
-  ids: readonly string[],
-  conversation: Conversation,
-  removed: Cleanup['removed'],
-): Promise<string[]> {
+async function removeGroups(ids: readonly string[], conversation: Conversation, removed: Cleanup['removed']) {
   for (const id of ids) {
     const answer = await ask({ method: 'DELETE', path: `/domaingroups?id=${encodeURIComponent(id)}` }, conversation)
-    if (typeof answer === 'string') return [answer]
     if (isDone(answer)) removed.groups++
     if (isDone(answer) || answer.code === 'not_found') conversation.holdings.groups.delete(id)
   }
-  return []
 }
 
 /** If one domain cannot be removed, it blocks the others in the same request, so these are tried in halves. */
@@ -91,25 +92,25 @@ async function removeDomains(
   names: readonly string[],
   conversation: Conversation,
   removed: Cleanup['removed'],
-): Promise<string[]> {
-  if (names.length === 0) return []
+): Promise<void> {
+  if (names.length === 0) return
   // The contract has no limit for a removal, but a service may apply that of an addition.
-  const size = names.length > MOST_DOMAINS ? MOST_DOMAINS : Math.ceil(names.length / 2)
-  const parts = async () => [
-    ...(await removeDomains(names.slice(0, size), conversation, removed)),
-    ...(await removeDomains(names.slice(size), conversation, removed)),
-  ]
-  if (names.length > MOST_DOMAINS) return parts()
-  const answer = await ask({ method: 'DELETE', path: '/domains', body: { domains: names } }, conversation)
-  if (typeof answer === 'string') return [answer]
-  if (!isDone(answer)) return answer.isLost || names.length === 1 ? [] : parts()
-  removed.domains += names.length
-  for (const name of names) conversation.holdings.domains.delete(name)
-  return []
+  const isMany = names.length > MOST_DOMAINS
+  if (!isMany) {
+    const answer = await ask({ method: 'DELETE', path: '/domains', body: { domains: names } }, conversation)
+    if (isDone(answer)) {
+      removed.domains += names.length
+      for (const name of names) conversation.holdings.domains.delete(name)
+    }
+    if (isDone(answer) || answer.isLost || names.length === 1) return
+  }
+  const size = isMany ? MOST_DOMAINS : Math.ceil(names.length / 2)
+  await removeDomains(names.slice(0, size), conversation, removed)
+  await removeDomains(names.slice(size), conversation, removed)
 }
 
-/** Sends a request, within the whole quota. Resolves to why it could not be sent. */
-async function ask(request: ProbeRequest, conversation: Conversation): Promise<ProbeAnswer | string> {
+/** Sends a request, within the whole quota. @throws Hindrance */
+async function ask(request: ProbeRequest, conversation: Conversation): Promise<ProbeAnswer> {
   const { budget, waits, signal } = conversation
   const path = quotaPathOf(request)
   for (const isLast of [false, true]) {
@@ -122,29 +123,28 @@ async function ask(request: ProbeRequest, conversation: Conversation): Promise<P
     if (isLast) break
     // A refusal for the quota can be that of a moment.
     await conversation.pause(SETTLING)
-    budget.renewAfter(budget.untilReset(path))()
+    budget.renew(path)
   }
-  return `the quota of ${path} is used up for ${Math.ceil(budget.untilReset(path) / 60_000)} more minutes`
+  const minutes = Math.ceil(budget.untilReset(path) / 60_000)
+  throw new Hindrance(`the quota of ${path} is used up for ${minutes} more minutes`)
 }
 
-/** The content of the account, or why it is unknown. */
-async function readAccount(conversation: Conversation): Promise<Inventory | string> {
+async function readAccount(conversation: Conversation): Promise<Inventory> {
   const groups = readList(readGroups, await ask({ method: 'GET', path: '/domaingroups' }, conversation))
-  if (typeof groups === 'string') return groups
   const domains = readList(readDomains, await ask({ method: 'GET', path: '/domains' }, conversation))
-  return typeof domains === 'string' ? domains : { groups, domains }
+  if (typeof groups === 'string') throw new Hindrance(groups)
+  if (typeof domains === 'string') throw new Hindrance(domains)
+  return { groups, domains }
 }
 
 /** The items of a list, or why they are unknown. Only a list with a success status counts. */
 export function readList<Item>(
   read: (data: unknown) => readonly Item[] | undefined,
-  answer: ProbeAnswer | string,
+  answer: ProbeAnswer,
 ): readonly Item[] | string {
-  if (typeof answer === 'string') return answer
   const list = isDone(answer) ? read(answer.data) : undefined
   if (list !== undefined) return list
-  const { status } = answer.response
-  const said = answer.code === undefined ? `${status}` : `${status} ${answer.code}`
+  const said = [answer.response.status, answer.code].filter(Boolean).join(' ')
   return `a list was answered with ${said}${isDone(answer) ? ' and no list that can be read' : ''}`
 }
 
@@ -173,9 +173,19 @@ export function isAsBefore({ restored, lost }: Pick<Cleanup, 'restored' | 'lost'
   return restored && lost.length === 0
 }
 
-/** Why it is not shown that the account is as before, and what is left or different. */
-export function describeRest({ reason, left, lost, gained }: Cleanup): string {
+/** What the cleanup has shown, in a sentence: what was removed, what is left, and what others have done. */
+export function describeCleanup(cleanup: Cleanup): string {
+  const { removed, restored, reason, left, lost, gained } = cleanup
   const remains = [...left.domains.map((name) => `the domain ${name}`), ...left.groups.map((id) => `the group ${id}`)]
-  const still = remains.length === 0 ? [] : [`still there: ${shorten(remains.join(', '), 1_000)}`]
-  return [...(reason === undefined ? [] : [reason]), ...still, ...lost, ...gained].join('; ')
+  const still = remains.length === 0 ? [] : [`still there: ${remains.join(', ')}`]
+  const rest = [...(reason === undefined ? [] : [reason]), ...still, ...lost, ...gained]
+  const count = removed.domains + removed.groups
+  const did =
+    count === 0 ? 'nothing was removed' : `${removed.domains} domains and ${removed.groups} groups were removed`
+  const shown = isAsBefore(cleanup)
+    ? 'the account is as before'
+    : restored
+      ? 'nothing of the run is left, and another client or the service has changed the rest'
+      : 'it is not shown that the account is as before'
+  return `${did}; ${shown}${rest.length === 0 ? '' : `: ${shorten(rest.join('; '), 2_000)}`}`
 }

@@ -5,8 +5,8 @@ import { type HeaderFields, Keys, pairsOf, readFields, redactBody } from '../exc
 import { codeIn, readOutcome } from '../exchanges/reading.ts'
 import type { Clock } from '../ground/clock.ts'
 import { clearInterval, setInterval } from '../ground/timers.ts'
-import type { Conclusion } from '../judge/judge.ts'
-import { RequestBudget, type Reserve } from './budget.ts'
+import type { Judge } from '../judge/judge.ts'
+import { inWords, RequestBudget } from './budget.ts'
 import { type Client, ConnectionError, LARGEST_RESPONSE } from './client.ts'
 import { findHarm } from './harmful-requests.ts'
 import { type Holdings, intentOf } from './holdings.ts'
@@ -33,17 +33,15 @@ export interface ProbeAnswer {
 }
 
 /** What judges the exchanges of a run. */
-export interface RunJudge {
-  take(exchange: Exchange): unknown
-  conclude(): Conclusion
-}
+export type RunJudge = Pick<Judge, 'take' | 'conclude'>
 
 export interface ConversationOptions {
   client: Pick<Client, 'send'>
   contract: Pick<Contract, 'basePath' | 'operations'>
   apiKey: string
   clock: Clock
-  reserve: Reserve
+  /** How many requests of each path are left to other clients. */
+  reserve: number
   /** They are empty, or, for a sweep, what the ledger says. */
   holdings: Holdings
   ledger: Pick<Ledger, 'write'>
@@ -65,8 +63,8 @@ export class HarmfulRequest extends Error {
   override name = 'HarmfulRequest'
 }
 
-/** In milliseconds: how long to wait before a read is sent again. */
-const PAUSES = [500, 2_000]
+/** In milliseconds: how long to wait before a read is sent again, once. */
+const PAUSE = 500
 /** In milliseconds: after this time, a list shows every change, and nothing of a killed run is under way. */
 export const SETTLING = 2_000
 /** In milliseconds. If the clocks differ, the whole second in which a window ends may not be over. */
@@ -75,10 +73,10 @@ const AFTER_RESET = 1_000
 const TICK = 1_000
 const NOTHING: SeenResponse = { status: 0, headers: {}, body: EMPTY_BODY }
 
-/** What came on the way; `trouble` says what happened there, if the answer is not that of the service. */
+/** What came on the way, and whether it is not the answer of the service itself. */
 interface Sent {
   exchange: Exchange
-  trouble: string | undefined
+  isTrouble: boolean
   error?: ConnectionError
 }
 
@@ -88,8 +86,6 @@ interface Sent {
  */
 export class Conversation {
   readonly exchanges: RunExchange[] = []
-  /** What went wrong on the way to the service, one sentence each. */
-  readonly troubles: string[] = []
   readonly budget: RequestBudget
   readonly holdings: Holdings
   readonly waits: boolean
@@ -121,13 +117,11 @@ export class Conversation {
   /** Waits for a new window of the path, or until the signal is aborted. */
   async waitFor(path: string): Promise<void> {
     const wait = this.budget.untilReset(path) + AFTER_RESET
-    const renew = this.budget.renewAfter(wait)
-    const say = () => this.tell(`waits for the quota of ${path}`)
+    const say = () => this.tell(`waits ${inWords(this.budget.untilReset(path) / 1000)} for the quota of ${path}`)
     say()
     const timer = setInterval(say, TICK).unref()
     await this.#options.sleep(wait, this.signal)
     clearInterval(timer)
-    if (!this.signal.aborted) renew()
   }
 
   /** @throws ConnectionError if no answer came, except to a write that may have arrived; HarmfulRequest */
@@ -136,21 +130,16 @@ export class Conversation {
     this.#prepare(request, isWrite)
     if (!isWrite && this.#hasWritten && this.#lags === true) await this.pause(SETTLING)
     this.#hasWritten = isWrite
-    const where = `${request.method} ${request.path}`
-    for (let attempt = 0; ; attempt++) {
-      const { exchange, trouble, error } = await this.#send(request)
+    for (let isAgain = false; ; isAgain = true) {
+      const { exchange, isTrouble, error } = await this.#send(request)
       if (!isWrite && (await this.#isTooEarly(request, exchange))) continue
-      if (trouble === undefined) return this.#take(exchange, request, probe)
-      if (isWrite) {
-        this.troubles.push(`${where}: ${trouble}. It was not sent again, because it may have been done.`)
+      if (isTrouble && isWrite) {
         this.holdings.doubt(request)
         return this.#take({ ...exchange, response: undefined }, request, probe)
       }
-      const wait = PAUSES[attempt]
-      if (wait === undefined && error !== undefined) throw error
-      if (wait === undefined) return this.#take(exchange, request, probe)
-      this.troubles.push(`${where}: ${trouble}. It was sent again.`)
-      await this.pause(wait)
+      if (!isTrouble || (isAgain && error === undefined)) return this.#take(exchange, request, probe)
+      if (isAgain) throw error
+      await this.pause(PAUSE)
     }
   }
 
@@ -213,10 +202,10 @@ export class Conversation {
       const response = { status, headers: seen, body: redactBody(decoded, redact) }
       const isRefused = isOverQuota({ code: codeIn(response), response })
       if (hasKey(request)) this.budget.believe(quotaPathOf(request), seen, isRefused)
-      return { exchange: exchangeOf(response), trouble: troubleIn(response, isRead(request)) }
+      return { exchange: exchangeOf(response), isTrouble: isTrouble(response, isRead(request)) }
     } catch (error) {
       if (!(error instanceof ConnectionError)) throw error
-      if (error.isCut) return { exchange: exchangeOf(undefined), trouble: error.message, error }
+      if (error.isCut) return { exchange: exchangeOf(undefined), isTrouble: true, error }
       if (!isRead(request)) this.holdings.doubt(request)
       throw error
     }
@@ -239,14 +228,11 @@ function dataOf({ method }: ProbeRequest, response: SeenResponse): unknown {
   return outcome.kind === 'success' ? outcome.data : undefined
 }
 
-/** What happened to a request on its way, as the end of a sentence; `undefined` if the service itself answered. */
-function troubleIn(response: SeenResponse, isOfRead: boolean): string | undefined {
+/** Whether a gateway has answered in place of the service. A refusal is one, whatever it looks like. */
+function isTrouble(response: SeenResponse, isOfRead: boolean): boolean {
   const { status } = response
-  if (codeIn(response) !== undefined && !isOfRead) return undefined
-  if (status >= 502 && status <= 504) return `it was answered ${status}`
-  // A refusal is one, whatever it looks like.
-  const isRefusal = status >= 400 && status < 500
-  return isPage(response) && !isRefusal ? `a web page came (${status})` : undefined
+  if (codeIn(response) !== undefined && !isOfRead) return false
+  return (status >= 502 && status <= 504) || (isPage(response) && !(status >= 400 && status < 500))
 }
 
 /** Whether the response is a web page. */

@@ -12,9 +12,9 @@ import type { ProbeRequest } from './probe.ts'
 export class Holdings {
   /** The text that every name of a run contains, and no other name. */
   readonly mark: string
-  /** The domains that the service has added for the run, and not removed. */
+  /** The domains of the run that a probe can use: the service has added them, and not removed. */
   readonly domains = new Set<string>()
-  /** The groups that the service has created for the run, and not deleted, by id. */
+  /** The groups of the run that a probe can use, by id. */
   readonly groups = new Map<string, DomainGroup>()
   /** Whether the run may have created anything. */
   hasIntents = false
@@ -22,9 +22,8 @@ export class Holdings {
   unknown = 0
   /** Names, with or without the mark, that the run asked the service to create. */
   readonly #asked = new Set<string>()
-  readonly #adopted = new Set<string>()
-  /** Names and ids of items whose state is not known, because an answer was lost or does not show it. */
-  readonly #doubted = new Set<string>()
+  /** The ids of groups that the run has created. */
+  readonly #created = new Set<string>()
   readonly #foreignGroups = new Set<string>()
   /** The account before the run; `undefined` until it was read. */
   before: Inventory | undefined
@@ -49,7 +48,7 @@ export class Holdings {
     for (const { id } of before.groups) this.#foreignGroups.add(id)
   }
 
-  intend({ domains = [] }: Intent): void {
+  intend({ domains = [] }: Partial<Intent>): void {
     this.hasIntents = true
     for (const name of domains) this.#asked.add(name)
   }
@@ -62,13 +61,13 @@ export class Holdings {
 
   /** Whether the run made the group, or no service gives this id. */
   isOwnGroup(id: string): boolean {
-    return this.#adopted.has(id) || id === this.mark
+    return this.#created.has(id) || id === this.mark
   }
 
   /** Whether a group of a response belongs to the run, even if its creation got no answer. */
   isOwnListedGroup({ id, name, domains }: DomainGroup): boolean {
     if (this.#foreignGroups.has(id)) return false
-    if (this.#adopted.has(id) || name.toLowerCase().includes(this.mark)) return true
+    if (this.#created.has(id) || name.toLowerCase().includes(this.mark)) return true
     return domains.length > 0 && domains.every((domain) => this.isOwnDomain(domain))
   }
 
@@ -88,7 +87,7 @@ export class Holdings {
   /** The run may delete this group from now on, unless it was there before. */
   adopt(group: DomainGroup): void {
     if (this.#foreignGroups.has(group.id)) return
-    this.#adopted.add(group.id)
+    this.#created.add(group.id)
     this.groups.set(group.id, group)
   }
 
@@ -104,8 +103,8 @@ export class Holdings {
     const group = readGroup(data['group'])
     const { id = '' } = query
     if (method === 'GET') this.#learnGroups(readGroups(data) ?? [])
-    if (method === 'DELETE') this.groups.delete(id)
-    if (method === 'PATCH' && group === undefined) this.#doubted.add(id)
+    // Without its new content, nobody knows which members a changed group has.
+    if (method === 'DELETE' || (method === 'PATCH' && group === undefined)) this.groups.delete(id)
     if (method === 'POST') {
       if (group === undefined || !this.isOwnListedGroup(group)) {
         this.unknown++
@@ -117,12 +116,16 @@ export class Holdings {
     return method === 'POST' ? group?.id : undefined
   }
 
-  /** The answer to this request was lost. What it names is still to be removed, but no probe can use it. */
+  /** The answer to this request was lost. No probe can use what it names; the cleanup finds it in the lists. */
   doubt({ path, body }: ProbeRequest): void {
     this.unknown++
-    const { id } = readTarget(path).query
     const named = isObject(body) ? Object.values(body).flat() : []
-    for (const each of [...named, id]) if (typeof each === 'string') this.#doubted.add(each)
+    for (const each of [...named, readTarget(path).query['id']]) {
+      if (typeof each !== 'string') continue
+      this.domains.delete(each)
+      this.groups.delete(each)
+      this.#leave([each])
+    }
   }
 
   /** Whether a list of the domains lacks one of the run; `undefined` if this is no such list, or the run has none. */
@@ -134,24 +137,19 @@ export class Holdings {
   }
 
   /**
-   * Up to `count` domains that are in no group of the run. Names in an odd spelling come last: a service may not recognise
-   * them in a later request, so an answer to one shows less.
+   * Up to `count` domains that are in no group of the run. Names in an odd spelling are left out: a service may not
+   * recognise them in a later request, so an answer to one shows less.
    */
   free(count: number): string[] {
     const members = new Set([...this.groups.values()].flatMap(({ domains }) => domains))
-    const free = [...this.domains].filter((name) => !members.has(name) && !this.#doubted.has(name))
-    const isOdd = (name: string) => !name.startsWith(`${this.mark}-`) || name.endsWith('.')
-    return free.toSorted((one, other) => Number(isOdd(one)) - Number(isOdd(other))).slice(0, count)
+    const isPlain = (name: string) => name.startsWith(`${this.mark}-`) && !name.endsWith('.')
+    return [...this.domains].filter((name) => isPlain(name) && !members.has(name)).slice(0, count)
   }
 
   /** A group with at least this many members, other than the groups in `others`. */
   groupWith(members: number, others: readonly DomainGroup[]): DomainGroup | undefined {
     return [...this.groups.values()].find(
-      (group) =>
-        group.domains.length >= members &&
-        !this.#doubted.has(group.id) &&
-        !group.domains.some((name) => this.#doubted.has(name)) &&
-        others.every(({ id }) => id !== group.id),
+      (group) => group.domains.length >= members && others.every(({ id }) => id !== group.id),
     )
   }
 
@@ -181,9 +179,8 @@ export class Holdings {
   }
 
   #leave(names: readonly string[]): void {
-    for (const group of this.groups.values()) {
-      if (!group.domains.some((name) => names.includes(name))) continue
-      this.groups.set(group.id, { ...group, domains: group.domains.filter((name) => !names.includes(name)) })
+    for (const [id, group] of this.groups) {
+      this.groups.set(id, { ...group, domains: group.domains.filter((name) => !names.includes(name)) })
     }
   }
 }
@@ -192,12 +189,12 @@ export function markOf(run: string): string {
   return `verify-${run}`
 }
 
-/** `undefined` for a request that creates nothing. */
+/** What a request may create if the service accepts it; `undefined` for a request that creates nothing. */
 export function intentOf({ method, path, body }: ProbeRequest): Intent | undefined {
   if (method !== 'POST') return undefined
   const { domains = [], name = '' } = isObject(body) ? body : {}
   const named = [domains].flat().map(String)
-  return path.startsWith('/domaingroups') ? { group: { name: String(name), domains: named } } : { domains: named }
+  return path.startsWith('/domaingroups') ? { domains: named, group: String(name) } : { domains: named }
 }
 
 /** How others differ between `before` and `after`. The run can have caused only the losses. */

@@ -13,8 +13,9 @@ export interface Inventory {
 
 /** What a request may create if the service accepts it, even if it is invalid. */
 export interface Intent {
-  domains?: readonly string[]
-  group?: { name: string; domains: readonly string[] }
+  domains: readonly string[]
+  /** The name of a group. */
+  group?: string
 }
 
 export interface LedgerHead {

@@ -1,6 +1,7 @@
 import type { Contract } from '../contract/contract.ts'
+import { plural } from '../ground/plural.ts'
 import { shorten } from '../ground/show.ts'
-import type { Reserve } from './budget.ts'
+import { inWords } from './budget.ts'
 import { costOfRestoring } from './cleanup.ts'
 import {
   countByPath,
@@ -12,7 +13,6 @@ import {
   type ProbeScene,
 } from './probe.ts'
 import { PROBES } from './probes.ts'
-import { inWords } from './target.ts'
 
 /** A probe of a plan. */
 export interface PlannedProbe {
@@ -61,7 +61,7 @@ function sceneOf({ domains = 0, groups = [] }: Needs = {}): ProbeScene {
 export function describePlan(
   planned: readonly PlannedProbe[],
   { operations }: Pick<Contract, 'operations'>,
-  { writes, reserve }: { writes: boolean; reserve: Reserve },
+  { writes, reserve }: { writes: boolean; reserve: number },
 ): string[] {
   const plan = planned.filter(({ barrier }) => barrier === undefined)
   const all = countByPath(plan.flatMap(({ sample }) => sample))
@@ -69,24 +69,13 @@ export function describePlan(
   const totals = [...quotas].map(([path, { limit, window }]) => {
     const count = all.get(path) ?? 0
     const held = writes ? (costOfRestoring(0, 0)[path] ?? 0) : 0
-    const windows = Math.ceil(count / Math.max(1, limit - reserve(path) - held))
-    const line = `${path}: ${count} requests; ${limit} in ${inWords(window)}, less ${reserve(path)} for others`
-    return { line, window, windows, wait: Math.max(0, windows - 1) * window }
+    const windows = plural(Math.ceil(count / Math.max(1, limit - reserve - held)), 'window')
+    return `${path}: ${count} requests in ${windows} of ${inWords(window)}; ${limit} each, less ${reserve} for others`
   })
-  const [longest] = totals.toSorted((one, other) => other.wait - one.wait)
-  const time =
-    longest === undefined || longest.wait === 0
-      ? 'All of it fits into one window of each quota.'
-      : `It takes ${longest.windows} windows of ${inWords(longest.window)} (--wait), at least ${inWords(longest.wait)}.`
   const end = writes
     ? 'What these requests need is set up before, and everything that they make is removed at the end; that costs some more.'
     : 'Only GET and HEAD are sent.'
-  return [
-    ...plan.flatMap((each, index) => describeProbe(each, index + 1)),
-    '',
-    ...totals.map(({ line }) => line),
-    `${time} ${end}`,
-  ]
+  return [...plan.flatMap((each, index) => describeProbe(each, index + 1)), '', ...totals, end]
 }
 
 function describeProbe({ probe, sample }: PlannedProbe, number: number): string[] {

@@ -104,31 +104,10 @@ export function quotaPathOf({ path }: Pick<ProbeRequest, 'path'>): string {
   return /^\/[^/?]*/.exec(path)?.[0].toLowerCase() ?? path
 }
 
-const KEYS = {
-  none: 'without a key',
-  wrong: 'with a wrong key',
-  longer: 'with more behind the key',
-  bare: 'with a key alone',
-} as const
-
-/** The request in words for the user, such as `GET /domains; without a key`. */
-export function describeRequest(request: ProbeRequest): string {
-  const { method, path, key, scheme, headers = {} } = request
-  const bytes = bytesOfBody(request)
-  return [
-    `${method} ${path}`,
-    ...(key === undefined ? [] : [KEYS[key]]),
-    ...(scheme === undefined ? [] : [`with the scheme ${scheme}`]),
-    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-    ...(bytes === undefined ? [] : [`body ${describeBody(bytes)}`]),
-  ].join('; ')
-}
-
-/** Long bodies are lists of domains, or padding. */
-function describeBody(bytes: Buffer): string {
-  return bytes.length > 120
-    ? `of ${bytes.length} bytes, ${shorten(bytes.toString().trimEnd(), 60)}`
-    : JSON.stringify(bytes.toString())
+/** The request in words for the user, such as `GET /domains; key "none"`. */
+export function describeRequest({ method, path, ...more }: ProbeRequest): string {
+  const shown = Object.entries(more).map(([name, value]) => `${name} ${shorten(JSON.stringify(value), 120)}`)
+  return [`${method} ${path}`, ...shown].join('; ')
 }
 
 /** How many requests there are of each path. What has no valid key uses up no quota. */

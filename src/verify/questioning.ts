@@ -3,7 +3,7 @@ import { costOfRestoring } from './cleanup.ts'
 import { type Conversation, HarmfulRequest, isOverQuota } from './conversation.ts'
 import { intentOf, readDomains, readGroups } from './holdings.ts'
 import { needsWrites, type PlannedProbe } from './plan.ts'
-import { countByPath, type Needs, type ProbeRequest, type ProbeScene, quotaPathOf } from './probe.ts'
+import { countByPath, type Needs, type Probe, type ProbeRequest, type ProbeScene, quotaPathOf } from './probe.ts'
 import { READ_DOMAINS, READ_GROUPS } from './probes.ts'
 
 /** What became of a probe. */
@@ -21,6 +21,8 @@ export interface EarlyEnd {
   reason: string
 }
 
+type Outcome = { isAsked: true } | { reason: string } | { lacking: string }
+
 interface QuestioningOptions {
   plan: readonly PlannedProbe[]
   /** The suffix of the domains of the run, without a dot. */
@@ -28,8 +30,6 @@ interface QuestioningOptions {
   writes: boolean
 }
 
-/** Requests of each path that are left for the cleanup beyond its need, because other clients may spend too. */
-const SLACK = 2
 /** The asking ends after this many consecutive windows in which it could ask nothing. */
 const FRUITLESS_WINDOWS = 3
 /** So many requests that succeed although nothing is left are no chance: other clients may have some in flight. */
@@ -114,7 +114,7 @@ export class Questioning {
       if (signal.aborted) return this.#interrupt()
       tell(probe.id)
       const path = quotaPathOf(request)
-      const { limit = 0, remaining = limit } = budget.viewOf(path) ?? {}
+      const { limit = 0, remaining = limit } = budget.of(path) ?? {}
       if (remaining > limit) {
         state.reason = `the key has more than the ${limit} requests of the contract, as a new key may`
         continue
@@ -126,7 +126,7 @@ export class Questioning {
       // Without a refusal, the requests until the signal answer nothing.
       if (signal.aborted && !isRefused) return this.#interrupt()
       state.isAsked = true
-      if (isRefused) state.allowed = (budget.viewOf(path)?.sent ?? 1) - 1
+      if (isRefused) state.allowed = (budget.of(path)?.sent ?? 1) - 1
     }
   }
 
@@ -138,14 +138,8 @@ export class Questioning {
   async #tryProbe(state: ProbeState): Promise<string | undefined> {
     const { probe, sample } = state
     this.#conversation.tell(probe.id)
-    const whole = this.#tooLargeFor(sample)
-    if (this.unreadable !== undefined && needsWrites(probe, sample)) state.reason = this.unreadable
-    else if (whole !== undefined) {
-      state.reason = `it needs more than the quota of ${whole} has beside the reserve and the cleanup`
-    }
-    if (isSettled(state)) return undefined
     try {
-      const outcome = await this.#ask(state)
+      const outcome = await this.#ask(probe, sample)
       if ('lacking' in outcome) return outcome.lacking
       Object.assign(state, outcome)
     } catch (error) {
@@ -155,25 +149,26 @@ export class Questioning {
     return undefined
   }
 
-  async #ask({ probe, sample }: ProbeState): Promise<Pick<ProbeState, 'isAsked' | 'reason'> | { lacking: string }> {
+  async #ask(probe: Probe, sample: readonly ProbeRequest[]): Promise<Outcome> {
     const { needs = {}, id } = probe
+    if (this.unreadable !== undefined && needsWrites(probe, sample)) return { reason: this.unreadable }
     for (let sent = 0; ; sent++) {
       const setUp = this.#nextSetUp(needs)
       // It is useless to set up a probe that cannot be asked afterwards.
       const lacking = this.#lackingFor(setUp === undefined ? sample : [setUp, ...sample])
       if (lacking !== undefined) return { lacking }
       if (setUp === undefined) break
-      if (sent >= MOST_SET_UPS) return notAsked('the service did not accept what the probe needs')
+      if (sent >= MOST_SET_UPS) return { reason: 'the service did not accept what the probe needs' }
       if (isOverQuota(await this.#conversation.ask(setUp))) return { lacking: quotaPathOf(setUp) }
     }
     if (needs.alone !== undefined && !(await this.#isAlone(needs.alone))) {
-      return notAsked(`the account has ${needs.alone} of others, which a wrong service might change`)
+      return { reason: `the account has ${needs.alone} of others, which a wrong service might change` }
     }
     for (const request of probe.send(this.#sceneFor(needs))) {
       const answer = await this.#conversation.ask(request, id)
       // A refusal for the quota says nothing about the question: another client has used up the quota.
       if (isOverQuota(answer)) return { lacking: quotaPathOf(request) }
-      if (answer.isLost) return notAsked(`the answer to ${request.method} ${request.path} was lost`)
+      if (answer.isLost) return { reason: `the answer to ${request.method} ${request.path} was lost` }
     }
     return { isAsked: true }
   }
@@ -182,20 +177,10 @@ export class Questioning {
   #lackingFor(requests: readonly ProbeRequest[]): string | undefined {
     const { budget, holdings } = this.#conversation
     const intents = requests.flatMap((request) => intentOf(request) ?? [])
-    const created = intents.filter(({ group }) => group !== undefined).length
-    const added = intents.reduce((sum, { domains = [] }) => sum + domains.length, 0)
-    const cleanup = costOfRestoring(holdings.groups.size + holdings.unknown + created, holdings.domains.size + added)
-    return [...countByPath(requests)].find(([path, count]) => {
-      const kept = this.#options.writes && path in cleanup ? (cleanup[path] ?? 0) + SLACK : 0
-      return budget.left(path) < count + kept
-    })?.[0]
-  }
-
-  /** The path for which even a whole window is too small. */
-  #tooLargeFor(requests: readonly ProbeRequest[]): string | undefined {
-    const cleanup = this.#options.writes ? costOfRestoring(0, 0) : {}
-    const { budget } = this.#conversation
-    return [...countByPath(requests)].find(([path, count]) => budget.whole(path) < count + (cleanup[path] ?? 0))?.[0]
+    const groups = holdings.groups.size + holdings.unknown + intents.filter(({ group }) => group !== undefined).length
+    const domains = holdings.domains.size + intents.flatMap((intent) => intent.domains).length
+    const cleanup = this.#options.writes ? costOfRestoring(groups, domains) : {}
+    return [...countByPath(requests)].find(([path, count]) => budget.left(path) < count + (cleanup[path] ?? 0))?.[0]
   }
 
   async #isAlone(what: 'groups' | 'domains'): Promise<boolean> {
@@ -253,8 +238,4 @@ export class Questioning {
 /** Whether a probe was asked, or will not be. */
 function isSettled({ isAsked, reason }: ProbeState): boolean {
   return isAsked || reason !== undefined
-}
-
-function notAsked(reason: string): Pick<ProbeState, 'isAsked' | 'reason'> {
-  return { isAsked: false, reason }
 }

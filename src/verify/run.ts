@@ -1,7 +1,7 @@
 import type { Contract } from '../contract/contract.ts'
 import type { Conclusion } from '../judge/judge.ts'
-import type { QuotaView } from './budget.ts'
-import { type Cleanup, NOTHING_REMOVED, readList, restore } from './cleanup.ts'
+import type { Spending } from './budget.ts'
+import { type Cleanup, NOTHING_DONE, readList, restore } from './cleanup.ts'
 import { ConnectionError } from './client.ts'
 import {
   Conversation,
@@ -24,30 +24,19 @@ export interface VerifyOptions extends Omit<ConversationOptions, 'tell'> {
   plan: readonly PlannedProbe[]
   /** The suffix of the domains of the run. */
   suffix: string
-  onProgress(progress: VerifyProgress): void
-}
-
-export interface VerifyProgress {
-  /** How many probes were asked; `planned` counts all of the plan. */
-  asked: number
-  planned: number
-  doing: string
-  quotas: readonly Pick<QuotaView, 'path' | 'left' | 'resetsIn'>[]
+  /** Takes in one line how much was asked, and what the run does. */
+  onProgress(line: string): void
 }
 
 export interface VerifyResult {
   probes: readonly ProbeState[]
   exchanges: readonly RunExchange[]
-  /** What went wrong on the way to the service, one sentence each. */
-  troubles: readonly string[]
   conclusion: Conclusion
   cleanup: Cleanup
-  quotas: readonly QuotaView[]
+  quotas: readonly Readonly<Spending>[]
   requests: number
   ended: EarlyEnd | undefined
 }
-
-const NOTHING_DONE: Cleanup = { restored: true, ...NOTHING_REMOVED }
 
 /**
  * Asks everything that the quotas allow, restores the account, and judges all answers.
@@ -56,23 +45,22 @@ const NOTHING_DONE: Cleanup = { restored: true, ...NOTHING_REMOVED }
 export async function verify(options: VerifyOptions): Promise<VerifyResult> {
   const { holdings, judge, onProgress } = options
   const tell = (doing: string) => {
-    const { asked, planned } = questioning
-    onProgress({ asked, planned, doing, quotas: conversation.budget.views })
+    const left = conversation.budget.all.map(({ path }) => `${path} ${conversation.budget.left(path)}`).join(', ')
+    onProgress(`${questioning.asked} of ${questioning.planned}; ${doing}; left: ${left}`)
   }
   const conversation = new Conversation({ ...options, tell })
   const questioning = new Questioning(conversation, options)
   questioning.unreadable = await readAccount(options, conversation)
   await endingWith(questioning, () => questioning.askAll())
   tell('restores the account')
-  // A run that has recorded no creation has changed nothing.
   const cleanup = holdings.hasIntents ? await restore(conversation) : NOTHING_DONE
   // It comes after the cleanup, which needs the quotas, too.
   const isOver = questioning.ended === undefined || questioning.ended.kind === 'quota'
   if (isOver && cleanup.restored) await endingWith(questioning, () => questioning.exhaust())
-  const { exchanges, troubles, budget, sent } = conversation
+  const { exchanges, budget, sent } = conversation
   return {
-    ...{ probes: questioning.conclude(), ended: questioning.ended, cleanup, exchanges, troubles },
-    ...{ conclusion: judge.conclude(), quotas: budget.views, requests: sent },
+    ...{ probes: questioning.conclude(), ended: questioning.ended, cleanup, exchanges },
+    ...{ conclusion: judge.conclude(), quotas: budget.all, requests: sent },
   }
 }
 
@@ -105,15 +93,15 @@ async function readAccount(
 ): Promise<string | undefined> {
   const ofGroups = await askFirst('/domaingroups', READ_GROUPS.id, conversation)
   const ofDomains = await askFirst('/domains', READ_DOMAINS.id, conversation)
-  const answers = [ofGroups, ofDomains]
+  const responses = [ofGroups.response, ofDomains.response]
   // The records are read here only if no other path answers.
-  if (answers.every(({ response: { status } }) => status >= 400)) {
-    answers.push(await askFirst('/dmarc', undefined, conversation))
+  if (responses.every(({ status }) => status >= 400)) {
+    responses.push((await askFirst('/dmarc', undefined, conversation)).response)
   }
-  refuseSilence(answers)
+  refuseSilence(responses)
   const groups = readList(readGroups, ofGroups)
-  if (typeof groups === 'string') return `the account cannot be read: ${groups}`
   const domains = readList(readDomains, ofDomains)
+  if (typeof groups === 'string') return `the account cannot be read: ${groups}`
   if (typeof domains === 'string') return `the account cannot be read: ${domains}`
   const before = { groups, domains }
   holdings.remember(before)
@@ -132,6 +120,6 @@ async function askFirst(path: string, probe: string | undefined, conversation: C
     conversation.signal.throwIfAborted()
     answer = await conversation.ask({ method: 'GET', path }, probe)
   }
-  refuseTarget(answer, conversation.budget.windowOf(path))
+  refuseTarget(answer, conversation.budget.untilReset(path))
   return answer
 }

@@ -51,6 +51,7 @@ const WRONG: readonly [place: string, value: unknown, must: string][] = [
   ['/domains/0/record/sp', 'block', 'be one of "none", "quarantine", "reject"'],
   ['/groups/0/name', ' ', 'be a name with at least one visible character'],
   ['/groups/0/domains/0', {}, TEXT],
+  ['/scenes/0/text', 7, TEXT],
 ]
 
 const UNKNOWN: readonly [place: string, fixture: unknown, allowed: string][] = [
@@ -58,6 +59,7 @@ const UNKNOWN: readonly [place: string, fixture: unknown, allowed: string][] = [
   ['/a~1b~0c', { 'a/b~c': 1 }, FIELDS],
   ['/keys/0/secret', fixtureWith('/keys/0/secret', 'x'), 'label, key, id, hash, disabled, created_at'],
   ['/domains/0/featurs', fixtureWith('/domains/0/featurs', []), FIELDS_OF_A_DOMAIN],
+  ['/scenes/0/picture', fixtureWith('/scenes/0/picture', 'x'), 'title, text, look_at, calls'],
 ]
 
 const record = (fixed: object) => fixtureWith('/domains/0/record', fixed)
@@ -65,9 +67,21 @@ const groups = (...given: object[]) => ({ domains: ['a.example'], groups: given 
 const TWICE = 'a.example is named more than once.'
 const SAME_KEYS = [{ key: 'x' }, {}, { label: 'Again', key: 'x' }]
 const ID = 'abcdefgh'
-const LETTERS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-const STRANGER = 'is not among the domains of this fixture.'
+const STRANGER = 'which is not among the domains.'
 const IPV4 = '"192.0.2.1" is not a valid hostname.'
+
+/** What a call of a scene must have, and has not. */
+const CALLS: readonly [place: string, call: object, reason: string][] = [
+  ['/parameters/domain', { operation: 'pinDmarc', body: { p: 'none' } }, 'pinDmarc needs it.'],
+  [
+    '/parameters/account',
+    { operation: 'updateClock', parameters: { account: 'other' }, body: {} },
+    'updateClock has no such parameter.',
+  ],
+  ['/query/day', { operation: 'listDmarc', query: { day: '1' } }, 'listDmarc has no such parameter.'],
+  ['/body', { operation: 'addDomains' }, 'addDomains needs a body.'],
+  ['/body', { operation: 'clearFaults', body: {} }, 'clearFaults takes no body.'],
+]
 
 describe('a fixture file is refused', () => {
   it.each<readonly [place: string, fixture: unknown, reason: string]>([
@@ -92,21 +106,32 @@ describe('a fixture file is refused', () => {
     [
       '/groups/0/name',
       groups({ name: 'x'.repeat(101) }),
-      `The value is "${'x'.repeat(98)}… but must have at most 100 characters (/components/schemas/DomainGroupName).`,
+      `The value is "${'x'.repeat(98)}… but must have at most 100 characters.`,
     ],
-    ['/groups/0/id', groups({ id: 'g1', name: 'X' }), `"g1" must be 8 characters of ${LETTERS}.`],
-    ['/groups/1/id', groups({ id: ID, name: 'X' }, { id: ID, name: 'Y' }), `"${ID}" is the id of a group before it.`],
+    ['/groups/0/id', groups({ id: 'g1', name: 'X' }), 'The value is "g1" but must have at least 8 characters.'],
+    [
+      '/groups/1/id',
+      groups({ id: ID, name: 'X' }, { id: ID, name: 'Y' }),
+      `The value is "${ID}", which is the id of a group before it.`,
+    ],
     ['/plan', { plan: 'gold' }, 'There is no plan gold; there are below-stone, stone, above-stone.'],
     ['/domains/1', { domains: ['a.example', 'no host'] }, '"no host" is not a valid hostname.'],
     ['/domains/0/name', { domains: [{ name: '192.0.2.1' }] }, IPV4],
     ['/domains/2', { domains: ['a.example', 'b.example', 'A.example.'] }, TWICE],
-    ['/groups/0/domains/0', groups({ name: 'X', domains: ['no host'] }), `"no host" ${STRANGER}`],
+    ['/groups/0/domains/0', groups({ name: 'X', domains: ['no host'] }), `The value is "no host", ${STRANGER}`],
     [
       '/groups/1/domains/1',
       groups({ name: 'X' }, { name: 'Y', domains: ['a.example', 'b.example'] }),
-      `"b.example" ${STRANGER}`,
+      `The value is "b.example", ${STRANGER}`,
     ],
-    ['/groups/1/name', groups({ name: 'Shop' }, { name: 'SHOP' }), '"SHOP" is the name of another group.'],
+    [
+      '/groups/1/name',
+      groups({ name: 'Shop' }, { name: 'SHOP' }),
+      'The value is "SHOP", which is the name of another group.',
+    ],
+    ...CALLS.map(([place, call, reason]) => {
+      return [`/scenes/0/calls/0${place}`, { scenes: [{ title: 'T', text: 'T', calls: [call] }] }, reason] as const
+    }),
   ])('at %s: %j', async (place, fixture, reason) => {
     const path = fileWith(JSON.stringify(fixture))
     expect(await refusalOf(path)).toBe(`${path}${place === '' ? '' : `#${place}`}: ${reason}`)

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { type AccountParameters, createAccount } from '../../src/accounts/creation.ts'
 import { FIXTURE_NAMES, FixtureError, loadFixture } from '../../src/accounts/fixture.ts'
@@ -104,6 +105,13 @@ describe('a fixture', () => {
     const former = { former_domains: [domain], domains: [{ ...domain, former_records: records }] }
     const [{ domains }, expected] = [await accountOf(former as Fixture), await accountOf({ domains: [domain] })]
     expect(domains.toArray()).toEqual(expected.domains.toArray())
+  })
+
+  it('can be written as in the documentation', async () => {
+    const [, example = ''] = /```jsonc\n([\s\S]*?)```/.exec(readFileSync('docs/demo.md', 'utf8')) ?? []
+    const fixture = JSON.parse(example)
+    expect(fixture.scenes).toHaveLength(3)
+    await expect(accountOf(fixture)).resolves.toMatchObject({ id: 'default' })
   })
 
   it('keeps groups with canonical members, each once', async () => {

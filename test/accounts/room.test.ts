@@ -32,18 +32,6 @@ describe('when there are as many accounts as there may be', () => {
     expect(await idsOf(plane)).toEqual(['another', 'default', 'mine', 'sandbox_c'])
   })
 
-  it('a sandbox that was changed makes room when there is no other, the one first that was used longest ago', async () => {
-    const plane = await startControlPlane({ maxAccounts: 4 })
-    const { ask } = plane
-    for (const name of ['a', 'b']) await ask(`sandbox_${name}`, 'POST', '/domains', { domains: ['a.example'] })
-    await ask('sandbox_a', 'GET', '/domains')
-    await ask('sandbox_c', 'GET', '/domains')
-    for (const name of ['d', 'e']) await ask(`sandbox_${name}`, 'POST', '/domains', { domains: ['a.example'] })
-    expect(await idsOf(plane)).toEqual(['default', 'sandbox_a', 'sandbox_d', 'sandbox_e'])
-    const { body } = await ask('sandbox_b', 'GET', '/domains')
-    expect(body.data.domains).toEqual([])
-  })
-
   it('an evicted sandbox leaves nothing behind', async () => {
     const { ask, post, get, advance, understudy } = await startControlPlane({ maxAccounts: 2 })
     await ask('sandbox_x', 'POST', '/domains', { domains: ['a.example'] })

@@ -16,10 +16,10 @@ describe('an explanation', () => {
     await service.get('/domains')
     const own = await service.explain()
     expect(own).toMatchObject({ summary: 'listDomains succeeded.', rules: [{ id: 'all-domains-listed' }] })
-    expect(own.page).toBe(`${service.adminUrl}/page/default/requests/${own.request_id}`)
+    expect(own.page).toBe(`${service.adminUrl}/page/default/requests/${own.id}`)
     await service.send('GET', '/domains', undefined, NOBODY)
     const nobodys = await service.explain()
-    expect(nobodys.page).toBe(`${service.adminUrl}/page/default/requests/${nobodys.request_id}?whose=none`)
+    expect(nobodys.page).toBe(`${service.adminUrl}/page/default/requests/${nobodys.id}?whose=none`)
     await service.send('POST', '/domains', { domains: ['no host', 'x', 'new.example'] })
     const refused = await service.explain()
     expect(refused.summary).toMatch(
@@ -33,6 +33,23 @@ describe('an explanation', () => {
   it.each(['nothing', '00000000-0000-4000-8000-000000000000', '__proto__'])('is not found for %s', async (id) => {
     const service = await startObserved()
     expect((await service.ask('GET', `/explain/${id}`)).status).toBe(404)
+  })
+
+  it('is that of the request which an address names, or none: also after a reset, and a start with the same seed', async () => {
+    const [service, later] = [await startObserved({ seed: 7 }), await startObserved({ seed: 7 })]
+    await service.get('/domains')
+    const former = await service.explain()
+    await service.ask('POST', '/accounts/default/reset')
+    for (const each of [service, later]) {
+      await each.get('/dmarc')
+      const { id, request_id } = await each.latest()
+      expect(request_id).toBe(former.request_id)
+      expect((await each.ask('GET', `/explain/${request_id}`)).data.operation).toBe('listDmarc')
+      expect((await each.ask('GET', `/explain/${id}`)).data.operation).toBe('listDmarc')
+      expect((await each.ask('GET', `/explain/${former.id}`)).status).toBe(404)
+      const rewind = await each.ask('POST', '/accounts/default/rewind', { request_id: former.id })
+      expect(rewind.status).toBe(404)
+    }
   })
 
   it('is gone with its account', async () => {

@@ -71,7 +71,6 @@ describe('the records of some days', () => {
       askDays(service, `from=2026-01-01&to=${to}&domain=${names.slice(0, count)}`)
     expect((await list(2, '2027-01-01')).data.days).toHaveLength(366)
     expect((await list(100, '2026-01-02')).data.days[1].records).toHaveLength(100)
-    expect((await list(101, '2026-01-02')).error.message).toBe('`domain` must name at most 100 domains, not 101.')
     const { status, error } = await askDays(service, 'from=2026-01-01&to=2026-05-01')
     expect([status, error.message]).toEqual([
       400,

@@ -1,9 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { readLimits } from '../../src/contract/control-api.ts'
-import { addFault, askControl, controlApi, readPages } from '../support/control-plane.ts'
+import { askControl, readPages } from '../support/control-plane.ts'
 import { startService, type TestService } from '../support/service.ts'
-
-const { pageLimit, pageBytes } = readLimits(controlApi)
 
 type Fill = (service: TestService, count: number) => Promise<unknown>
 
@@ -79,20 +76,5 @@ describe('A list whose items are deleted meanwhile', () => {
     const service = await startService()
     await postEach(`${AT}/snapshots`, (number) => ({ name: `s${number}` }))(service, 3)
     expect(namesIn(await askControl(service, 'GET', `${AT}/snapshots?after=s1`))).toEqual(['s2'])
-  })
-})
-
-describe('The pages of a journal', () => {
-  it('are limited in bytes, also when each byte of a body takes six of them', async () => {
-    const service = await startService({ enforceQuotas: false })
-    const body = '\u0001'.repeat(10_240)
-    await addFault(service, { respond: { status: 500, body }, phase: 'after' })
-    const entries = Math.ceil(pageBytes / (2 * 6 * 10_240)) + 20
-    for (let number = 0; number < entries; number++) await service.send('POST', '/domains', body).catch(() => {})
-    const { text, data } = await askControl(service, 'GET', `/requests?limit=${pageLimit}`)
-    expect([data.requests[0].request.body, data.requests[0].response.body, data.count]).toEqual([body, body, entries])
-    expect(text.length).toBeGreaterThan(0.9 * pageBytes)
-    expect(text.length).toBeLessThan(pageBytes + 10_000)
-    expect(data.next).toBe(data.requests[0].ordinal)
   })
 })

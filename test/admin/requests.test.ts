@@ -36,7 +36,14 @@ describe('an exchange is listed', () => {
     const id = response.headers['x-request-id']
     expect(await service.requests()).toEqual([
       {
-        ...{ ordinal: 1, request_id: id, account: 'default', key: KEY_ID, at: '2026-01-15T09:30:00Z' },
+        ...{
+          ordinal: 1,
+          id: expect.stringMatching(/^[0-9a-f]{8}-1$/),
+          request_id: id,
+          account: 'default',
+          key: KEY_ID,
+          at: '2026-01-15T09:30:00Z',
+        },
         ...{ method: 'POST', path: '/api/v1/domaingroups', query: 'x=1', operation: 'createDomainGroup' },
         ...{ status: 200, code: null, injected: false, fault: null, duration_ms: expect.any(Number) },
         ...{ problems: [], violates_contract: false, violations: [] },

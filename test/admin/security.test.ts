@@ -108,7 +108,7 @@ describe('with a token', () => {
   })
 
   it('every operation is for those who know it, except for the page, which holds nothing, and how the server is', async () => {
-    const { send } = await startControlPlane({ adminToken: TOKEN })
+    const { send, adminUrl } = await startControlPlane({ adminToken: TOKEN })
     const open: string[] = []
     for (const { id, method, path } of controlApi.operations) {
       const there = path.replace('{account}', 'default').replaceAll(/\{[^}]+\}/g, 'x')
@@ -116,7 +116,8 @@ describe('with a token', () => {
       if (status === 200) open.push(id)
       else expect([status, headers['www-authenticate'], text.includes(TOKEN)], id).toEqual([401, 'Bearer', false])
     }
-    expect(open.toSorted()).toEqual(['getDashboard', 'getHealth', 'getReadiness'])
+    expect(open.toSorted()).toEqual(['getHealth', 'getReadiness'])
+    expect((await fetch(`${adminUrl}/`)).status).toBe(200)
   })
 })
 

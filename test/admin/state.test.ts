@@ -89,31 +89,4 @@ describe('the story of an account', () => {
     await post(`${PATH}/reset`)
     expect(await scenes()).toEqual(first)
   })
-
-  it('is exported without what the account no longer has, so that the export can be imported', async () => {
-    const addition = { operation: 'addDomains' as const, body: { domains: ['news.example'] } }
-    const { get, put, post, send } = await startControlPlane({
-      fixture: {
-        domains: ['shop.example', 'news.example'],
-        groups: [{ id: 'aaaaaaaa', name: 'Shop', domains: [] }],
-        scenes: [
-          { title: 'A', text: 'A', look_at: { tab: 'domains', domain: 'News.Example.', search: 'n' } },
-          { title: 'B', text: 'B', look_at: { tab: 'groups', group: 'Shop' } },
-          { title: 'C', text: 'C', look_at: { tab: 'domains', domain: 'shop.example' } },
-          { title: 'D', text: 'D', look_at: { tab: 'domains', domain: 'news.example' }, calls: [addition] },
-        ],
-      },
-    })
-    await send('DELETE', `${PATH}/domains`, { domains: ['news.example'] })
-    await send('DELETE', `${PATH}/groups/aaaaaaaa`)
-    const exported = (await get(STATE)).data
-    expect(exported.scenes.map((scene: { look_at: object }) => scene.look_at)).toEqual([
-      { tab: 'domains', search: 'n' },
-      { tab: 'groups' },
-      { tab: 'domains', domain: 'shop.example' },
-      { tab: 'domains', domain: 'news.example' },
-    ])
-    expect((await put(STATE, exported)).error).toBeUndefined()
-    expect((await post('/accounts', { fixture: exported })).error).toBeUndefined()
-  })
 })

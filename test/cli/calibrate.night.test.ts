@@ -6,10 +6,12 @@ import { it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
 import { API_KEY, startService } from '../support/service.ts'
 
-it('calibrate asks a service as verify does, and leaves its account as it was', async ({ folder }) => {
+it('what verify has asked a service becomes an overlay, and its account is as it was', async ({ folder }) => {
   const service = await startService({ overlays: [writeOverlay(folder, actionsFor('create-group-status-1'))] })
-  const args = ['calibrate', '--base-url', service.baseUrl, '--api-key', API_KEY]
-  const { code, stdout, stderr } = await runInProcess(args, { folder })
+  const asked = ['verify', '--base-url', service.baseUrl, '--api-key', API_KEY, '--evidence', `${folder}/seen.json`]
+  const verified = await runInProcess(asked, { folder })
+  expect(verified.code, verified.stderr).toBe(0)
+  const { code, stdout, stderr } = await runInProcess(['calibrate', '--evidence', `${folder}/seen.json`])
   expect(code, stderr).toBe(0)
   const removed = { target: "$['paths']['/domaingroups']['post']['responses']['200']", remove: true }
   expect(load(stdout)).toMatchObject({ actions: expect.arrayContaining([removed]) })

@@ -11,7 +11,6 @@ import { exchangeWith } from '../support/exchanges.ts'
 import { writeOverlay } from '../support/overlay-file.ts'
 import { it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
-import { runProcess } from '../support/program-process.ts'
 import { entryFrom, harOf, RECORDED_AT } from '../support/recorded.ts'
 import { API_KEY, startService } from '../support/service.ts'
 
@@ -48,10 +47,8 @@ describe('calibrate', () => {
     }
     const [recording, report, seen] = [join(folder, 'a.har'), join(folder, 'report.json'), join(folder, 'seen.yaml')]
     writeFileSync(recording, harOf(entries))
-    // A key for verify is not asked with here.
-    const environment = { DMARC_UNDERSTUDY_API_KEY: API_KEY }
     const args = ['calibrate', recording, '--report', `json=${report}`]
-    const { code, stdout, stderr } = await runProcess(args, { environment })
+    const { code, stdout, stderr } = await runInProcess(args)
     expect(code, stderr).toBe(0)
     const found = JSON.parse(readFileSync(report, 'utf8'))
     const of = (id: string) => found.assumptions.find((each: Json) => each['id'] === id)
@@ -105,14 +102,5 @@ describe('calibrate', () => {
     const { code, stdout, stderr } = await runInProcess(await writeSeen(folder, seen))
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(says) })
     expect(load(stdout)).toMatchObject({ actions: [{ target: '$', update: {} }] })
-  })
-
-  it('ends in one sentence where the service refuses the key', async ({ folder }) => {
-    const { baseUrl } = await startService()
-    const args = ['calibrate', '--base-url', baseUrl, '--api-key', 'of-nobody']
-    const { code, stdout, stderr } = await runInProcess(args, { folder })
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-    expect(stderr).toContain('calibrate: ')
-    expect(stderr).not.toContain('of-nobody')
   })
 })

@@ -50,41 +50,35 @@ describe('the environment', () => {
 })
 
 /** What a cluster sets for a service of our name, or of one that begins with it. */
-const LINKED: Readonly<Record<string, Record<string, string>>> = {
-  'a cluster': {
-    SERVICE_HOST: '10.0.0.1',
-    SERVICE_PORT: '4010',
-    SERVICE_PORT_HTTP_ADMIN: '4011',
-    PORT: 'tcp://10.0.0.1:4010',
-    PORT_4010_TCP: 'tcp://10.0.0.1:4010',
-    PORT_4010_TCP_ADDR: '10.0.0.1',
-    PORT_4010_TCP_PORT: '4010',
-    PORT_4010_TCP_PROTO: 'tcp',
-  },
+const LINKED = {
+  SERVICE_HOST: '10.0.0.1',
+  SERVICE_PORT: '4010',
+  SERVICE_PORT_HTTP_ADMIN: '4011',
+  PORT: 'tcp://10.0.0.1:4010',
+  PORT_4010_TCP: 'tcp://10.0.0.1:4010',
+  PORT_4010_TCP_ADDR: '10.0.0.1',
+  PORT_4010_TCP_PORT: '4010',
+  PORT_4010_TCP_PROTO: 'tcp',
 }
 
 describe('variables that are set for a service of our name', () => {
-  const cases = Object.entries(LINKED).flatMap(([by, variables]) =>
-    ['DMARC_UNDERSTUDY', 'DMARC_UNDERSTUDY_REDIS', 'DMARC_UNDERSTUDY_1'].map((name) => ({ by, name, variables })),
+  it.each(['DMARC_UNDERSTUDY', 'DMARC_UNDERSTUDY_REDIS', 'DMARC_UNDERSTUDY_1'])(
+    'as %s are no options',
+    async (name) => {
+      const environment = Object.fromEntries(Object.entries(LINKED).map(([end, value]) => [`${name}_${end}`, value]))
+      const { code, stderr } = await runInProcess(['fixture', '--domains', '1'], { environment })
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      expect(readOptions(COMMAND_LINE_OPTIONS, [], environment).values.port).toBe(4010)
+    },
   )
-  it.each(cases)('by $by as $name are no options', async ({ name, variables }) => {
-    const environment = Object.fromEntries(Object.entries(variables).map(([end, value]) => [`${name}_${end}`, value]))
-    const { code, stderr } = await runInProcess(['fixture', '--domains', '1'], { environment })
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(readOptions(COMMAND_LINE_OPTIONS, [], environment).values.port).toBe(4010)
-  })
 })
 
 describe('a variable of the environment that sets no option', () => {
   const NO_OPTION = 'is in the environment, but is no option; '
   it.each<[command: string, name: string, value: string, said: string]>([
     ['serve', 'PORT', 'abc', ' abc: must be a whole number…'],
-    ['serve', 'PORT', 'http://10.0.0.1:4010', ' http://10.0.0.1:4010: must be a whole number…'],
-    ['serve', 'NAME', 'understudy', ` ${NO_OPTION}…`],
-    ['serve', 'SET_ENV_TOKEN', 'x', ` ${NO_OPTION}…`],
     ['serve', 'COLOUR', '1', ` ${NO_OPTION}there are DMARC_UNDERSTUDY_PORT, …`],
     ['serve', 'PROT', '4010', ` ${NO_OPTION}did you mean DMARC_UNDERSTUDY_PORT?`],
-    ['serve', 'APIKEY', '1', ` ${NO_OPTION}did you mean DMARC_UNDERSTUDY_API_KEY?`],
     ['assumptions', 'OVERLAYS', '1', ` ${NO_OPTION}did you mean DMARC_UNDERSTUDY_OVERLAY?`],
   ])('stops %s: %s=%s', async (command, name, value, said) => {
     const environment = { [`DMARC_UNDERSTUDY_${name}`]: value }

@@ -16,7 +16,7 @@ import {
   variableFor,
 } from '../../src/server/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../../src/server/option-table.ts'
-import { startUnderstudy } from '../../src/server/server.ts'
+import { startUnderstudy } from '../../src/server/understudy.ts'
 
 const TERMINAL = { openLog: async () => ({ log: SILENT, close: async () => {} }) }
 const commands = await Promise.all(

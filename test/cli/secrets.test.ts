@@ -1,10 +1,8 @@
-import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
-import { makeDiscreet } from '../../src/cli/discreet-terminal.ts'
-import { findGiven } from '../../src/cli/given-secrets.ts'
+import { findGiven, makeDiscreet } from '../../src/cli/discreet-terminal.ts'
 import type { Terminal } from '../../src/cli/terminal.ts'
 import { SILENT } from '../../src/ground/log.ts'
 import { FORMAT_NAMES } from '../../src/reports/targets.ts'
@@ -13,7 +11,6 @@ import { COMMAND_LINE_OPTIONS } from '../../src/server/option-table.ts'
 import { listenOn } from '../support/listening.ts'
 import { it } from '../support/program.ts'
 import { startInProcess } from '../support/program-in-process.ts'
-import { spawnProgram } from '../support/program-process.ts'
 import { entryOf, harOf } from '../support/recorded.ts'
 import type { RunningProgram } from '../support/running-program.ts'
 import { shellClient } from '../support/shell-client.ts'
@@ -46,9 +43,9 @@ to '{"id": "mine", "fixture": "empty", "api_key": "'$made'"}' /accounts; echo "m
 ${BLIND_RETRY}`
 const LOST = '[{"match":{"operation":"createDomainGroup"},"times":1,"phase":"after","connection":"reset"}]'
 const EXPLORED = ['explore', '--fixture', 'empty', ...OWN, ...FOR_COMMAND]
-/** The variable of the environment that stands for a key in a line that a user can run again. */
+/** A line that a user can run again, with the secrets put in. */
 const USABLE =
-  /--api-key "\$DMARC_UNDERSTUDY_API_KEY" --admin-token="\$DMARC_UNDERSTUDY_ADMIN_TOKEN" --set-env SERVICE_TOKEN="\$SERVICE_TOKEN".* --token "\$TOKEN" --proxy=https:\/\/me:"\$PASSWORD"@proxy\.example/
+  /--api-key '\[redacted\]' '--admin-token=\[redacted\]' --set-env 'SERVICE_TOKEN=\[redacted\]'.* --token '\[redacted\]' '--proxy=https:\/\/me:\[redacted\]@proxy\.example'/
 
 function spellings(text: string): string[] {
   const html = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
@@ -89,8 +86,6 @@ interface Row {
   environment?: Record<string, string>
   /** What the outputs must have, which shows that there was something to tell. */
   tells: RegExp
-  /** Whether it is quicker as a process, which has what the build has found out. */
-  isProcess?: true
   /** What is done while it runs. */
   meanwhile?: (running: RunningProgram) => Promise<void>
 }
@@ -98,19 +93,10 @@ interface Row {
 /** What is run, with a folder for its files and one for files that may have secrets. */
 const ROWS: Readonly<Record<string, Row | ((outputs: string, inputs: string) => Row | Promise<Row>)>> = {
   'serve on an open address': { args: ['serve', '--host', '0.0.0.0', '--api-key', KEY], tells: /0\.0\.0\.0/ },
-  'serve with a key that has a space': {
-    args: ['serve', '--api-key', `${KEY} x`, '--admin-token', TOKEN],
-    tells: /--api-key: must be/,
-  },
   'serve with a store that is not there': {
     args: ['serve', '--store', `redis://me:${STORE}@127.0.0.1:1`, ...OWN],
     tells: /cannot be reached/,
   },
-  'serve with a wrong store': {
-    args: ['serve', '--store', `http://me:${STORE}@127.0.0.1:1`],
-    tells: /--store http:\/\/…: must be/,
-  },
-  'serve with a needless argument': { args: ['serve', ...OWN, KEY], tells: /takes no argument/ },
   run: (outputs) => ({
     args: [
       ...[
@@ -134,14 +120,6 @@ const ROWS: Readonly<Record<string, Row | ((outputs: string, inputs: string) => 
     environment: ENVIRONMENT,
     tells: /The contract forbids the request/,
   }),
-  'run with a command that is not there': {
-    args: ['run', ...OWN, '--', '/none/client', `--key=${ARGUMENT}`, `https://${USER}@a.example`],
-    tells: /\/none\/client/,
-  },
-  'run with a wrong template': {
-    args: ['run', ...OWN, '--set-env', `A_TOKEN=${VARIABLE}{nothing}`, '--', 'true'],
-    tells: /must be NAME=TEMPLATE/,
-  },
   vary: (outputs) => ({
     args: [
       ...['vary', ...reports(outputs), '--fixture', 'empty', '--jobs', '2', ...OWN, ...FOR_COMMAND],
@@ -149,10 +127,6 @@ const ROWS: Readonly<Record<string, Row | ((outputs: string, inputs: string) => 
     ],
     tells: USABLE,
   }),
-  'vary with a command that fails anyway': {
-    args: ['vary', ...OWN, ...FOR_COMMAND, '--', ...FAILS],
-    tells: /although nothing is varied/,
-  },
   'explore with a key in the environment': (outputs) => ({
     args: [
       ...['explore', ...reports(outputs), '--replay', LOST, '--', ...shellClient(BLIND_RETRY)],
@@ -162,7 +136,7 @@ const ROWS: Readonly<Record<string, Row | ((outputs: string, inputs: string) => 
       ...{ DMARC_UNDERSTUDY_API_KEY: KEY, DMARC_UNDERSTUDY_ADMIN_TOKEN: TOKEN, DMARC_UNDERSTUDY_FIXTURE: 'empty' },
       DMARC_UNDERSTUDY_SET_ENV: `SERVICE_TOKEN=${VARIABLE},B=1`,
     },
-    tells: / client "\$DMARC_UNDERSTUDY_API_KEY" x"\$DMARC_UNDERSTUDY_ADMIN_TOKEN"y/,
+    tells: / client '\[redacted\]' 'x\[redacted\]y'/,
   }),
   'explore with a command that makes a key': {
     args: ['explore', '--fixture', 'empty', ...FOR_COMMAND, '--replay', LOST, '--', ...shellClient(MAKES_ACCOUNT)],
@@ -178,17 +152,11 @@ const ROWS: Readonly<Record<string, Row | ((outputs: string, inputs: string) => 
       ...[...evidence(outputs), '--ledger', join(outputs, 'ledger')],
     ],
     tells: /FAILED/,
-    isProcess: true,
   }),
-  'verify with credentials in its target': {
-    args: ['verify', '--base-url', `http://me:${USER}@127.0.0.1:1`, '--api-key', KEY],
-    tells: /must not hold credentials/,
-  },
   check: (outputs, inputs) => ({
     args: ['check', ...reports(outputs), recordLeaks(inputs), ...evidence(outputs)],
     tells: /FAILED/,
   }),
-  'check with a file that is not there': { args: ['check', `https://me:${USER}@a.example/x.har`], tells: /ENOENT/ },
   proxy: async (outputs) => ({
     args: [
       ...['proxy', ...reports(outputs), '--target', await startLeaking(), '--port', '0', '--admin-token', TOKEN],
@@ -206,20 +174,9 @@ const ROWS: Readonly<Record<string, Row | ((outputs: string, inputs: string) => 
     args: ['calibrate', ...reports(outputs), recordLeaks(inputs), '--out', join(outputs, 'overlay')],
     tells: /undecided/,
   }),
-  'calibrate with evidence': async (outputs, inputs) => {
-    await startInProcess(['check', recordLeaks(inputs), '--evidence', join(inputs, 'evidence')]).ended
-    const files = ['--evidence', join(inputs, 'evidence'), '--out', join(outputs, 'overlay')]
-    return { args: ['calibrate', ...reports(outputs), ...files], tells: /undecided/ }
-  },
-  'fixture with a needless argument': { args: ['fixture', `https://me:${USER}@a.example`], tells: /takes no argument/ },
-  // But it tells the key of the account to a client that asks for it.
-  'mcp with credentials in its address': {
-    args: ['mcp', '--attach', `http://me:${USER}@127.0.0.1:1`],
-    tells: /must not hold credentials/,
-  },
   'mcp with an address where nothing is': {
     args: ['mcp', '--attach', 'http://127.0.0.1:1/__admin', '--admin-token', TOKEN],
-    tells: /No server answers/,
+    tells: /The server does not answer/,
   },
 }
 
@@ -236,8 +193,7 @@ describe('No output has a secret', () => {
     const row = (typeof prepared === 'function' ? await prepared(outputs, inputs) : prepared) ?? expect.fail()
     const { args, tells, meanwhile } = row
     const onGitHub = { GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY: join(outputs, 'summary') }
-    const start = row.isProcess ? spawnProgram : startInProcess
-    const running = start(args, { environment: { ...onGitHub, ...row.environment } })
+    const running = startInProcess(args, { environment: { ...onGitHub, ...row.environment } })
     await meanwhile?.(running)
     if (meanwhile !== undefined) running.stop()
     const { code, stdout, stderr } = await running.ended
@@ -292,47 +248,40 @@ describe('A terminal', () => {
     const said = 'GET /domains on port 4010 for a client key'
     expect(terminal.redact(said)).toBe(said)
     const line = terminal.writeCommandLine(['run', '--api-key', key, '--', 'GET'])
-    expect(line).toBe('run --api-key "$DMARC_UNDERSTUDY_API_KEY" -- GET')
-    if (key === 'k') return
-    expect(terminal.redact(`sent Bearer ${key} today`)).toBe('sent Bearer [redacted] today')
-    const header = terminal.writeCommandLine(['--', 'x', `a: Bearer ${key}`])
-    expect(header).toBe(`-- x 'a: Bearer '"$DMARC_UNDERSTUDY_API_KEY"`)
-  })
-
-  it('writes a line that a shell runs with the same words', () => {
-    const words = ['--api-key', KEY, '--', `a b${TOKEN}'c`, `--token=${ARGUMENT}`]
-    const { terminal } = openKeeping(['run', ...OWN, '--', `--token=${ARGUMENT}`])
-    const line = terminal.writeCommandLine(['printf', '%s|', ...words])
-    const variables = { DMARC_UNDERSTUDY_API_KEY: KEY, DMARC_UNDERSTUDY_ADMIN_TOKEN: TOKEN, TOKEN: ARGUMENT }
-    const { stdout } = spawnSync('sh', ['-c', line], { encoding: 'utf8', env: { ...process.env, ...variables } })
-    expect(stdout).toBe(`${words.join('|')}|`)
+    expect(line).toBe("run --api-key '[redacted]' -- GET")
+    if (key !== 'k') expect(terminal.redact(`sent Bearer ${key} today`)).toBe('sent Bearer [redacted] today')
   })
 })
 
 describe('A secret', () => {
-  it.each<[words: string[], secrets: Record<string, string>]>([
-    [['--api-key', 'abc', '--', 'x'], { DMARC_UNDERSTUDY_API_KEY: 'abc' }],
-    [['--admin-token=abc'], { DMARC_UNDERSTUDY_ADMIN_TOKEN: 'abc' }],
-    [['--set-env', 'A_KEY=abc'], { A_KEY: 'abc' }],
-    [['--set-env', 'A_KEY={apiKey}'], {}],
-    [['--set-env', 'A_KEY=Bearer {apiKey}-abcdefgh'], { A_KEY: '-abcdefgh' }],
-    [['--store', 'redis://a:b%40c@d:1/0'], { PASSWORD: 'b@c' }],
-    [['--', 'x', '--service-token', 'abc'], { SERVICE_TOKEN: 'abc' }],
-    [['--', 'curl', '-H', 'X-Api-Key: abc'], { X_API_KEY: 'abc' }],
-    [['--', 'curl', '-H', 'Authorization: Bearer abc'], { API_KEY: 'abc' }],
-    [['--', 'sh', '-c', `A_TOKEN="abc" x; B_KEY='def' x; C_KEY=$Y x`], { A_TOKEN: 'abc', B_KEY: 'def' }],
-    [['--', 'env', 'PASSWORD=abc', 'x'], { PASSWORD: 'abc' }],
-    [['--', 'node', '-e', "const key = 'abc', token = read(); f({ apiKey: key, Authorization: 'Bearer ' + key })"], {}],
-    [['--', 'x', '--author', 'abc', '--keys', 'a', '--sort-key', 'b', '--token-file', 'c'], {}],
+  it.each<[words: string[], secrets: string[]]>([
+    [['--api-key', 'abc', '--', 'x'], ['abc']],
+    [['--admin-token=abc'], ['abc']],
+    [['--set-env', 'A_KEY=abc'], ['abc']],
+    [['--set-env', 'A_KEY={apiKey}'], []],
+    [['--set-env', 'A_KEY=Bearer {apiKey}-abcdefgh'], ['-abcdefgh']],
+    [
+      ['--store', 'redis://a:b%40c@d:1/0'],
+      ['b%40c', 'b@c'],
+    ],
+    [['--', 'x', '--service-token', 'abc'], ['abc']],
+    [['--', 'curl', '-H', 'X-Api-Key: abc'], ['abc']],
+    [['--', 'curl', '-H', 'Authorization: Bearer abc'], ['abc']],
+    [
+      ['--', 'sh', '-c', `A_TOKEN="abc" x; B_KEY='def' x; C_KEY=$Y x`],
+      ['abc', 'def'],
+    ],
+    [['--', 'env', 'PASSWORD=abc', 'x'], ['abc']],
+    [['--', 'node', '-e', "const key = 'abc', token = read(); f({ apiKey: key, Authorization: 'Bearer ' + key })"], []],
+    [['--', 'x', '--author', 'abc', '--keys', 'a', '--sort-key', 'b', '--token-file', 'c'], []],
   ])('is found in %j', (words, secrets) => {
-    const found = findGiven(['run', ...words], { A_KEY: 'not ours' })
-    expect(Object.fromEntries(found.map(({ value, variable }) => [variable, value]))).toEqual(secrets)
+    expect(findGiven(['run', ...words], { A_KEY: 'not ours' }).filter((found) => found !== '')).toEqual(secrets)
   })
 
   it('has an option whose name says so', () => {
     const rows = Object.entries<Options[string]>(COMMAND_LINE_OPTIONS).filter(([, { kind }]) => kind === secret)
     expect(rows.length).toBeGreaterThan(1)
     for (const [name, option] of rows)
-      expect(findGiven(['serve', `--${flagOf(name, option)}`, 'abc'], {}), name).toMatchObject([{ value: 'abc' }])
+      expect(findGiven(['serve', `--${flagOf(name, option)}`, 'abc'], {}), name).toEqual(['abc'])
   })
 })

@@ -17,13 +17,12 @@ describe.skipIf(!HAS_REDIS)('servers with --store', () => {
     )
   })
 
-  it('refuse to start where the data has the format of an earlier version, and say what to do', async () => {
+  it('refuse to start where the data has another format, and say what to do', async () => {
     const { url, command } = await sharedRedis()
     const prefix = freshPrefix()
-    await command('HSET', `${prefix}:{all}:marker`, 'format', '3', 'contract', 'any')
-    const way = 'export each with the version that made them, and import it here under another --store-prefix'
-    const found = `holds accounts under ${prefix} in format 3, and this version reads format 4`
-    const problem = `${found}; to take accounts along, ${way}`
+    await command('HSET', `${prefix}:store`, 'marker', '{"format":"99"}')
+    const found = `holds accounts under ${prefix} in format 99, and this version reads format 4`
+    const problem = `${found}; use another --store-prefix`
     await expectRefusal(['serve', '--store', url, '--store-prefix', prefix], 3, `The store ${url}/0 ${problem}`)
   })
 

@@ -2,7 +2,6 @@ import { WriteStream } from 'node:tty'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { prettify } from '../../src/cli/log.ts'
 import { Progress } from '../../src/cli/progress.ts'
-import { describeProgress } from '../../src/cli/service-asking.ts'
 import { openScreen } from '../../src/cli/terminal.ts'
 import { replaceTime } from '../support/replaced-time.ts'
 
@@ -71,9 +70,6 @@ describe('progress', () => {
     expect(written.length).toBeLessThanOrEqual(11)
     pass(100)
     expect(written.at(-1)).toBe('\r\u001b[Ktrial 100')
-    progress.print('A finding.')
-    pass(100)
-    expect(written.slice(-3)).toEqual(['\r\u001b[K', 'A finding.\n', '\r\u001b[Ktrial 100'])
     progress.end()
     expect(written.at(-1)).toBe('\r\u001b[K')
   })
@@ -92,20 +88,6 @@ describe('progress', () => {
       pass(1000)
     }
     expect(written).toEqual(['trial 0\n', 'trial 10\n', 'trial 20\n'])
-  })
-
-  const quotaOf = (path: string, left: number, resetsIn: number | undefined) => {
-    return { path, left, resetsIn, limit: 100, sent: 0, remaining: left }
-  }
-  const quotas = [quotaOf('/dmarc', 7, undefined), quotaOf('/domains', 0, 1_140), quotaOf('/domaingroups', 96, 1_200)]
-  const asked = { asked: 26, planned: 128, doing: 'name-taken', quotas }
-  const left = 'left: /dmarc 7, /domains 0, /domaingroups 96; reset in 19 min'
-  const waiting = { doing: 'waits for the quota of /domains' }
-  it.each<[what: string, progress: Partial<typeof asked>, line: string]>([
-    ['what is done, what is left, and when the next reset is', {}, `26 of 128; ${left}; name-taken`],
-    ['first what keeps it from asking', waiting, `26 of 128; ${waiting.doing}; ${left}`],
-  ])('of verify says %s', (_, progress, line) => {
-    expect(describeProgress({ ...asked, ...progress })).toBe(line)
   })
 })
 

@@ -4,6 +4,7 @@ import { type Alternative, nameOf, settingOf } from '../../src/contract/choices.
 import type { Contract } from '../../src/contract/contract.ts'
 import { compileContract } from '../../src/contract/contract.ts'
 import { readSource } from '../../src/contract/document.ts'
+import { applyOverlay } from '../../src/contract/overlay.ts'
 import { choices } from '../support/choices.ts'
 
 /** What a contract says, without its functions. */
@@ -17,8 +18,8 @@ function meaningOf({
   nameLimit,
 }: Contract) {
   const codes = catalogue.codes.map((code) => [code, catalogue.answer({ code }), [...catalogue.statusesOf(code)]])
-  const all = operations.map(({ id, quota, bodySchema, parameterSchemas, success, responses }) => [
-    ...[id, quota, bodySchema, [...parameterSchemas], success.status, success.defaults],
+  const all = operations.map(({ id, quota, bodySchema, parameters, success, responses }) => [
+    ...[id, quota, bodySchema, [...parameters], success.status, success.defaults],
     [...responses.values()].map(({ status, schema, constantHeaders, retryAfter, showsQuota, ...each }) => {
       return [status, [...each.codes].toSorted(), schema, constantHeaders, retryAfter, showsQuota]
     }),
@@ -28,8 +29,8 @@ function meaningOf({
 
 const source = await readSource()
 
-function compileAnew({ overlay }: Alternative): Promise<Contract> {
-  return compileContract({ source, overlays: [overlay], validated: true })
+async function compileAnew({ overlay }: Alternative): Promise<Contract> {
+  return compileContract(await applyOverlay(source, overlay))
 }
 
 describe('the contract under an alternative', () => {

@@ -21,7 +21,7 @@ function fileOf(text: string): string {
 }
 
 function overlay(...actions: Json[]): Overlay {
-  return asOverlay({ overlay: '1.0.0', info: INFO, actions }, 'change.yaml')
+  return { name: 'change.yaml', actions: actions as unknown as Overlay['actions'] }
 }
 
 const SHELF = { place: { floor: 1, room: 'east' }, open: true }
@@ -201,34 +201,45 @@ describe('an action is refused', () => {
 
 describe('an overlay is refused', () => {
   const action = { target: '$', update: { a: 1 } }
-  const NO_OVERLAY = 'This is no OpenAPI Overlay: it needs the field `overlay` with the version 1.0.0.'
-  const NO_TARGET = 'An action needs a target, a JSONPath.'
-  const NO_ACTION = 'An overlay has at least one action.'
-  const NO_DEED = 'An action needs `update`, or `remove: true`.'
-  const NO_FIELD = 'An action of Overlay 1.0 does not have this field.'
 
-  it.each<[what: string, document: unknown, place: string, reason: string]>([
-    ['that is a list', [action], '', NO_OVERLAY],
-    ['that names no version', { actions: [action] }, '', NO_OVERLAY],
-    ['of a later version', { overlay: '1.1.0' }, '/overlay', 'Overlay 1.1.0 is not supported; 1.0.0 is.'],
-    ['with no action', { overlay: '1.0.0', actions: [] }, '/actions', NO_ACTION],
-    ['whose actions are an object', { overlay: '1.0.0', actions: action }, '/actions', NO_ACTION],
-  ])('%s', (_, document, place, reason) => {
-    expect(() => asOverlay(document, 'change.yaml')).toThrow(new ContractError('change.yaml', place, reason))
+  it.each<[what: string, document: unknown, reason: string]>([
+    ['that is a list', [action], ': is [{"target":"$","update":{"a":1}}] but must be of type object'],
+    ['that names no version', { actions: [action] }, '#/overlay: is missing'],
+    [
+      'of a later version',
+      { overlay: '1.1.0', actions: [action] },
+      '#/overlay: is "1.1.0" but must be 1.0.0, the version that is supported',
+    ],
+    ['with no action', { overlay: '1.0.0', actions: [] }, '#/actions: is [] but must have at least 1 item'],
+  ])('%s', async (_, document, reason) => {
+    await expectRefusal(document, reason)
   })
 
-  it.each<[what: string, action: unknown, place: string, reason: string]>([
-    ['text', '$', '', 'An action must be an object.'],
-    ['without a target', { update: {} }, '/target', NO_TARGET],
-    ['that does nothing', { target: '$' }, '', NO_DEED],
-    ['that removes nothing', { target: '$', remove: false }, '', NO_DEED],
-    ['with a `remove` that is text', { target: '$', remove: 'yes' }, '/remove', '`remove` must be true or false.'],
-    ['with a misspelt field', { ...action, updaet: {} }, '/updaet', NO_FIELD],
-  ])('with a second action %s', (_, wrong, place, reason) => {
-    const document = { overlay: '1.0.0', actions: [action, wrong] }
-    const expected = new ContractError('change.yaml', `/actions/1${place}`, reason)
-    expect(() => asOverlay(document, 'change.yaml')).toThrow(expected)
+  it.each<[what: string, action: unknown, reason: string]>([
+    ['text', '$', ': is "$" but must be of type object'],
+    ['without a target', { update: {} }, '/target: is missing'],
+    ['that does nothing', { target: '$' }, ': is {"target":"$"} but must be an action with `update` or `remove: true`'],
+    [
+      'that removes nothing',
+      { target: '$', remove: false },
+      ': is {"target":"$","remove":false} but must be an action with `update` or `remove: true`',
+    ],
+    ['with a `remove` that is text', { ...action, remove: 'yes' }, '/remove: is "yes" but must be of type boolean'],
+    [
+      'with a misspelt field',
+      { ...action, updaet: {} },
+      '/updaet: is not allowed here; allowed fields are target, description, update, remove',
+    ],
+  ])('with a second action %s', async (_, wrong, reason) => {
+    await expectRefusal({ overlay: '1.0.0', actions: [action, wrong] }, `#/actions/1${reason}`)
   })
+
+  async function expectRefusal(document: unknown, expected: string) {
+    const [place = ''] = expected.split(': ')
+    const reason = expected.slice(place.length + 2)
+    const error = await refusalOf(asOverlay(document, 'change.yaml'))
+    expect(error.message).toBe(`change.yaml${place}: This is no OpenAPI Overlay: the value ${reason}.`)
+  }
 
   const tenfold = (value: string) => `[${Array(10).fill(value).join(', ')}]`
   const multiplied = Array.from({ length: 9 }, (_, index) => `b${index}: &a${index + 1} ${tenfold(`*a${index}`)}`)
@@ -237,8 +248,12 @@ describe('an overlay is refused', () => {
 
   it.each<[what: string, text: string, reason: string]>([
     ['that is no YAML', 'overlay: [1.0.0\nactions: []', ':2:1: This is not valid YAML: deficient indentation.'],
-    ['that is text', 'Hello', `: ${NO_OVERLAY}`],
-    ['that is broken within', 'overlay: 1.0.0\nactions: [{}]', `#/actions/0/target: ${NO_TARGET}`],
+    ['that is text', 'Hello', ': This is no OpenAPI Overlay: the value is "Hello" but must be of type object.'],
+    [
+      'that is broken within',
+      'overlay: 1.0.0\nactions: [{}]',
+      '#/actions/0: This is no OpenAPI Overlay: the value is {} but must be an action with `update` or `remove: true`.',
+    ],
     ['whose alias is part of itself', CIRCLE, ': One of its aliases is part of what it stands for.'],
     ['whose aliases multiply without end', ENDLESS, ': Its aliases expand to more than 1000000 values.'],
   ])('as a file %s', async (_, text, reason) => {
@@ -286,5 +301,14 @@ describe('overlays of openapi.yaml', () => {
     expect((await refusalOf(loadContract({ overlays: [overlay(action)] }))).message).toBe(
       'openapi.yaml#/paths/~1dmarc/x-quota/limit: The value is "ten" but must be of type integer.',
     )
+  })
+
+  it.each([
+    "$.components['x-errors'].not_found",
+    "$['components']['x-errors']['not_found']",
+    "$['x-errors']['not_found']",
+  ])('find the error catalogue at its former place as well: %s', async (target) => {
+    const { catalogue } = await loadContract({ overlays: [overlay({ target, update: { status: 410 } })] })
+    expect(catalogue.answer({ code: 'not_found' }).status).toBe(410)
   })
 })

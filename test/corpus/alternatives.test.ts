@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
-import { startServer } from '../../src/server/server.ts'
+import { openUnderstudy } from '../../src/server/understudy.ts'
 import { alternatives, contractWith } from '../support/alternatives.ts'
 import type { Received } from '../support/request.ts'
 import { ROWS, type Row } from './corpus.ts'
@@ -62,7 +62,7 @@ function groupChoices(): Choice[][] {
 /** The answers to all rows of some choices, where these are made. */
 async function answersTo(shown: readonly Choice[], made: readonly Choice[]): Promise<Map<Row, Shown>> {
   const contract = await contractWith(...made.map(({ name }) => name))
-  const surface = overPort(await startServer(OPTIONS, OPERATIONS, { contract }))
+  const surface = overPort(await openUnderstudy(OPTIONS, OPERATIONS, { contract }))
   const answers = new Map<Row, Shown>()
   for (const row of new Set(shown.flatMap(({ rows }) => rows))) {
     answers.set(row, show((await play(surface, row)).received))

@@ -8,7 +8,7 @@ import { settingOf } from '../../src/contract/choices.ts'
 import type { AccountState } from '../../src/domain/account.ts'
 import { timeOn } from '../../src/domain/clock.ts'
 import { hashKey } from '../../src/ground/secrets.ts'
-import { startServer } from '../../src/server/server.ts'
+import { openUnderstudy } from '../../src/server/understudy.ts'
 import type { Store } from '../../src/store/store.ts'
 import { choices } from '../support/choices.ts'
 import { fieldsOf, type Received } from '../support/request.ts'
@@ -34,7 +34,7 @@ const NOT_ALONE = ['quota-window']
 const isDecision = ({ answer, send }: Row) => answer.code !== 'rate_limited' && !send.includes(' //')
 
 let store: Store
-const service = await startServer(OPTIONS, OPERATIONS, { open: (opened) => (store = opened.store) })
+const service = await openUnderstudy(OPTIONS, OPERATIONS, { open: (opened) => (store = opened.store) })
 const surface = overPort(service)
 const met = new Map<string, Met>()
 for (const row of ROWS.filter(isDecision)) met.set(row.id, await meet(row))

@@ -110,7 +110,7 @@ it('opens the stream before it reads what the stream could miss, and reads each 
   const paths: string[] = []
   page.on('request', (request) => paths.push(new URL(request.url()).pathname.replace(/.*\/__admin/, '')))
   await page.reload()
-  await page.getByRole('slider').waitFor()
+  await page.getByRole('figure').waitFor()
   expect(paths[1]).toBe('/events')
   expect(paths).toEqual([...new Set(paths)])
 })

@@ -70,7 +70,6 @@ describe('a story', () => {
         await expect.poll(() => outcomes.count(), { message: title }).toBe(calls.length)
         await page.keyboard.press(index % 2 === 0 ? 'n' : 'ArrowRight')
       }
-      await page.keyboard.press('Escape')
       await press(story(page), 'End the story')
       await story(page).waitFor({ state: 'detached' })
       expect(await everything(visited)).toEqual(before)
@@ -105,28 +104,11 @@ describe('a story', () => {
 
     // A snapshot of the user is none of a story, whatever its name is.
     await visited.change('POST', '/snapshots', { name: 'scene-1' })
-    const other = await openDashboard(service(), `${account}/overview`, WIDE)
+    const other = await openDashboard(service(), `${account}/scenes`, WIDE)
     await press(other, 'Restore the state before the story')
-    await press(other.getByRole('dialog').last(), 'Restore')
     await other.getByText('Restore the state before the story').waitFor({ state: 'detached' })
     expect(await ask('/state')).toEqual(before)
     expect(await snapshotsOf(visited)).toEqual(['scene-1'])
-  })
-
-  it('is kept as it is after a story whose page was closed, without the snapshot of the story alone', async () => {
-    const visited = await visit('scenes', { fixture: FIXTURE, ...WIDE })
-    const { page, account, change } = visited
-    await change('POST', '/snapshots', { name: 'scene-1' })
-    await begin(page)
-    await press(story(page), 'Next')
-    await told(page, 'A bad day')
-    await page.close()
-    const other = await openDashboard(service(), `${account}/overview`, WIDE)
-    await press(other, 'Keep the present state')
-    await press(other.getByRole('dialog').last(), 'Keep')
-    await other.getByText('Keep the present state').waitFor({ state: 'detached' })
-    expect(await snapshotsOf(visited)).toEqual(['scene-1'])
-    expect(await isPinned(visited)).toBe(true)
   })
 
   it('is presented in large type without the header, by the same bar and by the keys of a clicker', async () => {
@@ -135,10 +117,10 @@ describe('a story', () => {
     const header = page.getByRole('banner')
     const size = () => page.evaluate<number>('parseFloat(getComputedStyle(document.documentElement).fontSize)')
     const usual = await size()
-    await page.goto(page.url().replace(/\/scenes$/, '/scenes/1?present=yes'))
-    await told(page, 'A quiet day')
+    await begin(page)
+    await page.keyboard.press('p')
+    await header.waitFor({ state: 'detached' })
     await expect.poll(size).toBeGreaterThan(1.2 * usual)
-    expect(await header.count()).toBe(0)
     for (const [key, title] of [
       ['PageDown', 'A bad day'],
       ['n', 'No removal'],
@@ -147,18 +129,10 @@ describe('a story', () => {
       await page.keyboard.press(key)
       await told(page, title)
     }
-    expect(placeOf(page)).toMatch(/\/domains\/shop\.example\?.*scene=2/)
-    expect(placeOf(page)).toContain('present=yes')
-    await page.reload()
-    await told(page, 'A bad day')
-    expect(await header.count()).toBe(0)
+    expect(placeOf(page)).toMatch(/\/domains\/shop\.example$/)
     await page.keyboard.press('Escape')
     await header.waitFor()
     await expect.poll(size).toBe(usual)
-    await page.keyboard.press('p')
-    await header.waitFor({ state: 'detached' })
-    await press(story(page), 'Stop presenting')
-    await header.waitFor()
     await press(story(page), 'End the story')
     await story(page).waitFor({ state: 'detached' })
   })

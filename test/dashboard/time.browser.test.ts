@@ -10,20 +10,18 @@ const clock = (page: Page) => region(page, 'The clock of this account')
 const snapshots = (page: Page) => region(page, 'Snapshots')
 
 describe('the clock', () => {
-  it('is stopped, started, and moved by buttons that say where they lead, and set to an instant', async () => {
+  it('is stopped, started, and moved by buttons, and set to an instant', async () => {
     const { page, send, ask } = await visit('time', { viewport: { width: 1600, height: 900 } })
     await press(clock(page), 'Unfreeze')
     await press(clock(page), 'Freeze')
     await expect.poll(async () => (await ask('/clock')).frozen).toBe(true)
-    await see(clock(page), 'no window is open')
     await send('GET', '/dmarc')
-    for (const [name, leads, shown] of [
-      ['Next window', 'to 10:00: GET /dmarc is refilled', '2026-01-15 10:00:00 UTC'],
-      ['+1 hour', 'to 11:00', '2026-01-15 11:00:00 UTC'],
-      ['Next refresh', 'to 16 January 2026, 00:00: GET /dmarc has new figures', '2026-01-16 00:00:00 UTC'],
-      ['+1 day', 'to 17 January 2026, 00:00', '2026-01-17 00:00:00 UTC'],
+    for (const [name, shown] of [
+      ['Next window', '2026-01-15 10:00:00 UTC'],
+      ['+1 hour', '2026-01-15 11:00:00 UTC'],
+      ['Next refresh', '2026-01-16 00:00:00 UTC'],
+      ['+1 day', '2026-01-17 00:00:00 UTC'],
     ] as const) {
-      await see(clock(page), leads)
       await press(clock(page), name)
       await see(clock(page), shown)
     }
@@ -33,9 +31,8 @@ describe('the clock', () => {
     await see(page.getByRole('banner'), '2026-01-17 01:00:00 UTC')
     await openView(page, 'Time')
     for (const [instant, reason] of [
-      ['2026-01-10 12:00', 'The clock already shows 2026-01-17T01:00:00Z'],
-      ['tomorrow', /“To an instant \(UTC\)” must be.*not "tomorrow"/],
-      ['2026-02-01 12:00', ''],
+      ['2026-01-10T12:00', 'The clock already shows 2026-01-17T01:00:00Z'],
+      ['2026-02-01T12:00', ''],
     ] as const) {
       await clock(page).getByLabel('To an instant (UTC)').fill(instant)
       await press(clock(page), 'Set the clock')

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { AnswerCounts, GATEWAY } from '../../src/evidence/answers.ts'
 import { applyBaseline } from '../../src/evidence/baseline.ts'
 import { describeFindings, type EvidenceReport, type EvidenceReportOptions } from '../../src/evidence/report.ts'
 import type { Exchange } from '../../src/exchanges/exchange.ts'
+import { createReader } from '../../src/exchanges/reading.ts'
+import { AnswerCounts, GATEWAY } from '../../src/judge/answer-counts.ts'
 import type { JudgedDifference, Label } from '../../src/judge/finding.ts'
 import type { Conclusion } from '../../src/judge/judge.ts'
 import { failure, exchangeOf as usualExchange } from '../exchanges/made-exchange.ts'
@@ -22,19 +23,24 @@ function exchangeOf({ status = 200, method = 'GET', isKnown = true, code = '' } 
   return { ...exchange, response: { ...response, body: { isKnown, reason: 'The recording does not have it.' } } }
 }
 
+const read = createReader(choices.contract)
+
+function usualAnswers(): AnswerCounts {
+  const answers = new AnswerCounts(choices.contract.operations)
+  answers.note(read(exchangeOf()))
+  return answers
+}
+
 function describeConclusion(
   findings: readonly JudgedDifference[],
   more: Partial<EvidenceReportOptions & Conclusion> = {},
 ) {
-  const { exchanges = 10, judged = 8, counts = {}, observations = [], ...rest } = more
-  const answers = new AnswerCounts(choices.contract)
-  answers.note(exchangeOf())
+  const { exchanges = 10, judged = 8, counts = {}, observations = [], answers = usualAnswers(), ...rest } = more
   const report = describeFindings({
     tool: 'check',
     title: 'a.har',
-    conclusion: { exchanges, judged, findings, counts, observations, messages: {} },
+    conclusion: { exchanges, judged, findings, counts, observations, messages: {}, answers },
     choices,
-    answers,
     startedAt: '2026-01-15T09:00:00Z',
     seconds: 1,
     ...rest,
@@ -108,8 +114,8 @@ describe('The report of exchanges', () => {
   it('counts what cannot be told by its reason, and says what would let it be told', () => {
     const changed = findingOf('cannot tell', 'changed')
     const overlap = findingOf('cannot tell', 'overlap')
-    const answers = new AnswerCounts(choices.contract)
-    answers.note(exchangeOf({ isKnown: false }))
+    const answers = new AnswerCounts(choices.contract.operations)
+    answers.note(read(exchangeOf({ isKnown: false })))
     const counts = { [changed.id]: 18, [overlap.id]: 2 }
     const { json, summary, facts, passed } = describeConclusion([changed, overlap], { counts, answers })
     expect(passed).toBe(true)
@@ -163,8 +169,8 @@ describe('The answers of a service', () => {
     ['rate_limited with any status', { status: 503, code: 'rate_limited' }, 'The quota was used up.'],
     ['a body that is missing', { isKnown: false }, 'The recording does not have it.'],
   ])('say of %s why it cannot be judged', (_, exchange, reason) => {
-    const answers = new AnswerCounts(choices.contract)
-    answers.note(exchangeOf(exchange))
+    const answers = new AnswerCounts(choices.contract.operations)
+    answers.note(read(exchangeOf(exchange)))
     expect(answers.reasons).toEqual(reason === undefined ? [] : [{ reason, times: 1, remedy: expect.any(String) }])
   })
 })

@@ -1,7 +1,7 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
-import { startUnderstudy } from '../../src/server/server.ts'
+import { startUnderstudy } from '../../src/server/understudy.ts'
 import { type Document, readDocuments, withoutAccidents } from '../support/documents.ts'
 import { it } from '../support/program.ts'
 import { PROGRAM, ROOT, runShell } from '../support/program-process.ts'

@@ -26,7 +26,8 @@ async function correctionOf({ store, contract }: ObservedService, sent: SentRequ
   const kept = sent.headers.filter(([name]) => name.toLowerCase() !== 'authorization')
   const headers = Object.fromEntries(kept.map(([name, value]) => [name.toLowerCase(), value]))
   const received = { method, target, headers, body: body === undefined ? undefined : Buffer.from(body) }
-  return correctRequest(received, [{ code }], (await store.read('default')).state, contract)
+  const { state } = await store.read('default')
+  return correctRequest(received, [{ code }], state, contract) ?? expect.fail('There is no correction.')
 }
 
 /** Has a request refused, and sends its correction with all that comes before it. */

@@ -6,9 +6,7 @@ import { answersTo, expectPromised, values } from './corrupted-answers.ts'
 
 const KINDS = valueAt(controlApi.document.source, '/components/schemas/FaultRule/properties/corrupt/enum') as string[]
 const RECORDS = 'GET /dmarc'
-
 const OPEN_POLICIES = { target: '$.components.schemas.Policy.enum', remove: true }
-const OPTIONAL_PCT = { target: "$.components.schemas.DmarcRecord.required[?@ == 'pct']", remove: true }
 
 /** The requests of which each kind changes the answer; only two answers have values from a list. */
 const REQUESTS: readonly [request: string, hasEnum: boolean][] = [
@@ -32,7 +30,7 @@ describe('An answer is changed as the kind promises and the contract proves, in 
         return
       }
       for (const each of changed) expectPromised(kind, answers, each)
-      if (request === RECORDS) expect(new Set(changed.map(({ text }) => text)).size).toBeGreaterThan(4)
+      if (request === RECORDS) expect(new Set(changed.map(({ text }) => text)).size).toBeGreaterThan(3)
     },
   )
 
@@ -62,20 +60,16 @@ describe('A bad envelope', () => {
   it('of a success is one of these', async () => {
     const { genuine, changed } = await answersTo('bad-envelope', { request: 'GET /domains', count: 120 })
     const data = JSON.stringify(JSON.parse(genuine).data)
-    const error = '{"code":"unknown","message":"Unknown error."}'
     expect(new Set(changed.map(({ text }) => text))).toEqual(
       new Set([
         `{"data":${data}}`,
         `{"success":false,"data":${data}}`,
         `{"success":"true","data":${data}}`,
-        `{"success":1,"data":${data}}`,
         '{"success":true}',
         `{"success":true,"data":${data},"error":null}`,
-        `{"success":true,"data":${data},"error":${error}}`,
         data,
         `[{"success":true,"data":${data}}]`,
         '{}',
-        '[]',
         'null',
       ]),
     )
@@ -87,11 +81,9 @@ describe('Malformed JSON', async () => {
 
   it.each<[how: string, change: RegExp, text: RegExp]>([
     ['cut off', /^The answer was cut off after \d+ of \d+ characters\.$/, /^\{/],
-    ['with a trailing comma', /^(The answer|\/data(\/\d)?) got a trailing comma\.$/, /,[}\]]/],
+    ['with a trailing comma', /^The answer got a trailing comma\.$/, /,\}$/],
     ['in single quotes', /^The strings of the answer were put in single quotes\.$/, /^\{'success':true,'data':\[/],
     ['an error page', /^The answer became an error page in HTML\.$/, /^<html>/],
-    ['with NaN', /^\/data\/\d\/(pct|dmarc|dkim|spf|count) became NaN\.$/, /:NaN[,}]/],
-    ['with a raw line break', /^\/data\/\d\/\w+ got a line break that is not escaped\.$/, /\n"/],
     ['two documents', /^The answer was sent twice\.$/, /\}\n\{"success"/],
   ])('may be %s', (_, change, text) => {
     expect(changed.find((each) => change.test(each.change))?.text).toMatch(text)
@@ -103,7 +95,7 @@ describe('A value', async () => {
   const { changed: mistyped } = await answersTo('wrong-type', { request: RECORDS, count: 200, fixture })
 
   it.each([
-    ...['"dmarc":"100.0"', '"dmarc":[100.0]', '"dmarc":null', '"domain":9,', '"domain":{"value":"a.example"}'],
+    ...['"dmarc":"100"', '"dmarc":[100]', '"dmarc":null', '"domain":9,', '"domain":{"value":"a.example"}'],
     ...['"data":{"0":{"domain"', '"data":null}', '"data":""}', ':[[{"domain"'],
   ])('of the wrong type may be written %s', (part) => {
     expect(mistyped.some(({ text }) => text.includes(part))).toBe(true)
@@ -129,7 +121,7 @@ describe('A value', async () => {
 })
 
 describe('A compatible answer', async () => {
-  const { changed } = await answersTo('compatible', { request: RECORDS, count: 250 })
+  const { changed } = await answersTo('compatible', { request: RECORDS, count: 200 })
 
   it.each(REQUESTS)('says the same where the contract leaves no room: %s', async (request) => {
     const { genuine, changed: some } = await answersTo('compatible', { request })
@@ -137,31 +129,16 @@ describe('A compatible answer', async () => {
   })
 
   it.each<[how: string, change: RegExp, text: RegExp]>([
-    ['with its properties in another order', /^The properties of the answer were written in another order\.$/, /^\{"/],
+    ['with its properties in another order', /^The properties of the answer were written in another/, /^\{"/],
     [
       'with lines',
       /^The answer was written with a line for each value\.$/,
       /^\{\n {2}"success": true,\n {2}"data": \[\n/,
     ],
-    ['with tabs', /^The answer was written with tabs and line breaks\.$/, /^\{\r\n\t"success": true,\r\n\t"data"/],
-    [
-      'with spaces',
-      /^The answer was written with spaces after commas and colons\.$/,
-      /^\{"success": true, "data": \[\{"/,
-    ],
     ['with a line break at its end', /^The answer was ended with a line break\.$/, /\n$/],
-    ['with escapes', /^The characters of \/data\/\d\/\w+ were written as their codes\.$/, /"(\\u00[0-9a-f]{2})+"/],
-    ['with an exponent', /^\/data\/\d\/\w+ was written as \d(\.\d+)?e\+?\d instead of /i, /:\d(\.\d+)?e\+?\d[,}]/i],
-    [
-      'without decimals',
-      /^The numbers of the answer were written without zeros at their end\.$/,
-      /"dmarc":100,.*"spf":0,/,
-    ],
-    [
-      'with its items in another order',
-      /^The items of \/data were put in another order\.$/,
-      /"b\.example".*"a\.example"/,
-    ],
+    ['with escapes', /^All dots between letters of the answer were written as escapes\.$/, /[a-z]\\u002e[a-z]/],
+    ['without decimals', /^The numbers of the answer were written without zeros/, /"dmarc":100,.*"spf":0,/],
+    ['with its items in another order', /^The items of \/data were put in another order/, /"b\.example".*"a\.example"/],
   ])('may be written %s', (_, change, text) => {
     expect(changed.filter((each) => change.test(each.change)).some((each) => text.test(each.text))).toBe(true)
   })
@@ -170,24 +147,8 @@ describe('A compatible answer', async () => {
     const open = await answersTo('compatible', { request: RECORDS, actions: [OPEN_POLICIES] })
     for (const each of open.changed) expectPromised('compatible', open, each)
     const fresh = open.changed.filter(({ change }) => change.includes(' became the new value '))
-    expect(fresh.length).toBeGreaterThan(10)
+    expect(fresh.length).toBeGreaterThan(5)
     const unknown = await answersTo('unknown-enum', { request: RECORDS, actions: [OPEN_POLICIES] })
     for (const { change } of unknown.changed) expect(change).toMatch(/^\/data\/\d\/testing /)
-  })
-
-  it('has no new error code, which the response lists beside its schema', async () => {
-    const actions = [{ target: '$.components.schemas.ErrorCode.enum', remove: true }]
-    const open = await answersTo('compatible', { request: 'DELETE /domaingroups', actions })
-    for (const { change } of open.changed) expect(change).not.toContain('new value')
-  })
-
-  it('lacks a field that an overlay made optional, which no missing field is then', async () => {
-    const open = await answersTo('compatible', { request: RECORDS, actions: [OPTIONAL_PCT] })
-    for (const each of open.changed) expectPromised('compatible', open, each)
-    const without = open.changed.filter(({ change }) => change.endsWith('/pct, which is not required, was left out.'))
-    expect(without.length).toBeGreaterThan(10)
-    const missing = await answersTo('missing-field', { request: RECORDS, actions: [OPTIONAL_PCT] })
-    for (const { injected, change } of missing.changed)
-      expect([injected, change.includes('/pct')]).toEqual([true, false])
   })
 })

@@ -79,8 +79,8 @@ export async function verifyService(
     const assessment = assess({ result, choices, target: listener.url, ...terms })
     const failed = assessment.checks.filter(({ outcome }) => outcome === 'fail')
     return {
-      failures: failed.map(({ id, message, received, finding }) =>
-        finding === undefined ? `${id}: ${message} (${received ?? ''})` : describe(finding),
+      failures: failed.map(({ id, message, finding }) =>
+        finding === undefined ? `${id}: ${message}` : describe(finding),
       ),
       requests: listener.requests(),
       left: inventory().filter((each) => !had.includes(each)),

@@ -40,7 +40,7 @@ describe('A journal', () => {
     const journal = record(new Journal(), 2)
     expect(journal.record({ ...entry({}), ordinal: 10 }).ordinal).toBe(10)
     expect(journal.record(entry({})).ordinal).toBe(11)
-    expect([journal.recorded, journal.at(10)?.ordinal, journal.at(3)]).toEqual([11, 10, undefined])
+    expect([journal.recorded, journal.size()]).toEqual([11, 4])
   })
 
   it('drops the states of all but the newest entries of each account', () => {
@@ -83,8 +83,6 @@ describe('The entries of a journal', () => {
             const own = kept.filter((one) => chosen === undefined || one.account === chosen)
             expect(journal.size(chosen)).toBe(own.length)
             expect(ordinals(journal.newestFirst(chosen))).toEqual(ordinals(own).reverse())
-            const before = own.filter(({ ordinal }) => ordinal < place)
-            expect(ordinals(journal.newestFirst(chosen, place))).toEqual(ordinals(before).reverse())
             const after = own.filter(({ ordinal }) => ordinal > place)
             expect(ordinals(journal.oldestFirst(chosen, place))).toEqual(ordinals(after))
           }

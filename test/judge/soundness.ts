@@ -167,7 +167,7 @@ export async function expectNoAccusation(seed: number, numRuns: number): Promise
 /** Everything that is said wrongly about a session with a service that makes these choices. */
 export async function wrongsAbout(session: Session, truth: readonly string[] = []): Promise<string[]> {
   const chosen = choices.alternatives.filter((alternative) => truth.includes(nameOf(alternative)))
-  const contract = chosen.length === 0 ? choices.contract : await choices.load(chosen)
+  const contract = chosen.length === 0 ? choices.contract : await choices.compile(chosen)
   // Other choices forbid some of what the fixture holds.
   const open = (fixture: object | string) => openService({ fixture: fixture as never }, OPERATIONS, { contract })
   const service = await open(FIXTURE).catch(() => open('empty'))

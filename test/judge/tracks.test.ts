@@ -4,7 +4,7 @@ import type { Remark, Report } from '../../src/judge/findings.ts'
 import { readQuotaFields } from '../../src/judge/quota-fields.ts'
 import { QuotaTrack } from '../../src/judge/quotas.ts'
 import { RequestIdTrack } from '../../src/judge/request-ids.ts'
-import { writeDate } from '../../src/service/date.ts'
+import { writeDate } from '../../src/service/response.ts'
 import { DATE, failure, readingOf, success } from '../exchanges/made-exchange.ts'
 
 function remarksOf(take: (report: Report) => void): Remark[] {

@@ -51,11 +51,6 @@ describe('decideVerdicts', () => {
       ofC,
       { id: 'c', verdict: 'contradicted', evidence: ['1', '2', '3'] },
     ],
-    [
-      'no more of a contradiction than it takes',
-      [see('1', 'd', 0, 1), see('2', 'd', 0, 2), see('3', 'd', 3, 4)],
-      { id: 'd', verdict: 'contradicted', evidence: ['2', '3'] },
-    ],
   ])('takes from observations %s', (_, observations, verdict) => {
     expect(decideVerdicts(observations, CHOICES).find(({ id }) => id === verdict.id)).toEqual(verdict)
   })

@@ -40,7 +40,7 @@ async function tell(understudy: Understudy, character: (typeof CHARACTERS)[numbe
       told.push([status, fields, text])
     }
   }
-  const requests = (await account.requests.list()).map(({ ordinal: _, duration_ms: __, ...each }) => each)
+  const requests = (await account.requests.list()).map(({ id: _, ordinal: __, duration_ms: ___, ...each }) => each)
   const pageless = JSON.stringify(requests)
     .replaceAll(understudy.baseUrl, '')
     .replaceAll(/"host":"[^"]*"/g, '')

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import type { AccountWithKey, RequestReport, ServerOptions, Understudy } from '../../src/index.ts'
-import { WAITING } from '../../src/library/request-events.ts'
 import { holdTime, someoneWaits } from '../support/held-time.ts'
 import { IN_PROCESS, send, untilTheEnd, WAYS } from './stand-in.ts'
 
@@ -139,19 +138,5 @@ describe.each(WAYS)('$way', ({ way, open }) => {
     const seen: string[] = []
     for await (const { path } of events) seen.push(path)
     expect(seen).toEqual(['/api/v1/domains'])
-  })
-
-  it('events tell a reader who is too far behind how many are lost, after those that are not', async () => {
-    const events = account.events()
-    const { headers } = account
-    for (let sent = 0; sent < WAITING.requests + 3; sent++)
-      await understudy.fetch(`${account.baseUrl}/domains`, { headers })
-    for (let taken = 0; taken < WAITING.requests; taken++) expect((await events.next()).done).toBe(false)
-    await expect(events.next()).rejects.toMatchObject({
-      ...{ name: 'ControlError', code: 'lost' },
-      message:
-        '3 requests were lost, because 1000 requests or 16 MiB waited for the reader of events(). Read faster, or list the requests.',
-    })
-    expect(await events.next()).toEqual({ done: true, value: undefined })
   })
 })

@@ -1,8 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
+import { effectsOf } from '../../src/trials/effects.ts'
+import { runTrial } from '../../src/trials/trial.ts'
 import { it } from '../support/program.ts'
-import { runInProcess } from '../support/program-in-process.ts'
 import { ROOT, spawnCommand } from '../support/program-process.ts'
 
 const SUITES = join(ROOT, 'test/library/suites')
@@ -17,7 +18,9 @@ function runNode(args: string[]) {
 /** Runs the suite of vitest, of which some tests are to fail; what fails the file, and what the tests fail with. */
 async function runVitest(folder: string) {
   const config = join(folder, 'vitest.config.mjs')
-  const test = { include: ['violations.spec.mjs'], testTimeout: 120_000, hookTimeout: 120_000 }
+  const times = { testTimeout: 120_000, hookTimeout: 120_000 }
+  // A thread is there sooner than a process.
+  const test = { include: ['violations.spec.mjs'], pool: 'threads', isolate: false, ...times }
   writeFileSync(config, `export default ${JSON.stringify({ cacheDir: folder, test })}`)
   const program = join(ROOT, 'node_modules/vitest/vitest.mjs')
   const { stdout } = await runNode([program, 'run', '--root', SUITES, '--config', config, '--reporter=json'])
@@ -32,7 +35,7 @@ async function runVitest(folder: string) {
 const POSTED = 'POST /api/v1/domains → 400 unknown_field: The field `domain` is not supported.'
 const MISSPELT = 'GET /api/v1/domain → 404 not_found: There is nothing at the path /api/v1/domain.'
 
-describe('With failOnViolation', () => {
+describe.concurrent('With failOnViolation', () => {
   it('a test of vitest fails that violates the contract, and no other', async ({ folder }) => {
     const { ofFile, tests } = await runVitest(folder)
     const results = tests.map(({ title, failureMessages }) => [
@@ -91,9 +94,16 @@ describe('With failOnViolation', () => {
 })
 
 it('The tests of a file meet the faults of explore, and its effects are seen although the accounts are gone', async () => {
-  const plan = [{ match: { operation: 'addDomains' }, respond: { error: 'internal_error' }, times: 1 }]
-  const command = [process.execPath, join(SUITES, 'attached.mjs')]
-  const { stderr } = await runInProcess(['explore', '--replay', JSON.stringify(plan), '--', ...command])
-  expect(stderr).toContain('explore/wrong-success')
-  expect(stderr).toContain('Not done: added the domain a.example.')
+  const { end, exchanges, accounts } = await runTrial({
+    ...{ name: 'explore-1', command: [process.execPath, join(SUITES, 'attached.mjs')], environment: process.env },
+    ...{ variables: [], options: { fixture: 'empty' }, inherits: false },
+    plan: [{ match: { operation: 'addDomains' }, respond: { error: 'internal_error' }, times: 1 }],
+  })
+  expect(end.exitCode, end.output).toBe(0)
+  expect(exchanges.map(({ operation, status }) => `${operation} ${status}`)).toEqual([
+    'addDomains 500',
+    'createDomainGroup 200',
+  ])
+  expect([...accounts.keys()]).toEqual(['default'])
+  expect(effectsOf(accounts.values(), exchanges).changes).toEqual(['created the group Retail'])
 })

@@ -48,7 +48,7 @@ describe.each(WAYS)('$way', ({ way, open }) => {
         `Correct: ${first[0]?.correction}`,
         `Read more: addDomains in dmarc-understudy/openapi.yaml, or understudy.explain('${id}') in the test.`,
         // The server in the process of the tests ends with them.
-        ...(way === IN_PROCESS ? [] : [`See it: ${understudy.adminUrl}/page/${account.id}/requests/${id}`]),
+        ...(way === IN_PROCESS ? [] : [`See it: ${understudy.adminUrl}/page/${account.id}/requests/${first[0]?.id}`]),
       ])
       expect(error.message.match(/^GET .* → 404 not_found: /gm)).toHaveLength(DESCRIBED - 1)
       expect(error.message).toMatch(/\n\n… and 4 more\.$/)

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { validateAccount } from '../../src/accounts/validation.ts'
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import type { Contract } from '../../src/contract/contract.ts'
-import { startServer, type Understudy } from '../../src/server/server.ts'
+import { openUnderstudy, type Understudy } from '../../src/server/understudy.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
 import { encodeAccount } from '../../src/store/record.ts'
 import { controlApi, expectDocumented } from '../support/control-plane.ts'
@@ -68,7 +68,7 @@ async function openRun(seed: number) {
     journal: 100,
     clock: () => clock.time,
   }
-  const understudy = await startServer(options, OPERATIONS, { store })
+  const understudy = await openUnderstudy(options, OPERATIONS, { store })
   const chance = new Chance(seed)
   const known: string[] = ['default']
   const keys: string[] = [API_KEY]

@@ -116,10 +116,10 @@ export class Requests {
     return { plane, method, path, bytes: Buffer.concat([head, ...(body === undefined ? [] : frame(body, chunked))]) }
   }
 
-  #query({ parameterSchemas }: Operation): string {
+  #query({ parameters }: Operation): string {
     const chance = this.#chance
     const parts: string[] = []
-    for (const [name, schema] of parameterSchemas) {
+    for (const [name, schema] of parameters) {
       if (!chance.happens(0.5)) continue
       const value = this.#values.of(schema)
       const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')

@@ -1,5 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { nextTurn } from '../../src/ground/timers.ts'
 import { controlApi, openControlPlane, startControlPlane } from '../support/control-plane.ts'
 import { type Assistant, attach, openSessionWith } from './assistant.ts'
 
@@ -62,7 +63,7 @@ describe('the tools', () => {
     ['get_account', {}, 'account is missing. It is: Id of the account; `default` always exists.'],
     ['get_account', { account: 'default', acount: 1 }, '"acount" is no argument; did you mean account?'],
     // A name is no other path of the control plane.
-    ['delete_account', { account: '..' }, 'account is "..", which nothing has.'],
+    ['delete_account', { account: '..' }, 'There is no account "..".'],
     ['delete_account', { account: '../requests' }, 'There is no account "../requests".'],
     ['explain_request', { request_id: 'x' }, 'There is no request "x".'],
     ['list_requests', { account: 'default', limit: 0 }, '`limit` must be a whole number, 1 or more, not "0".'],
@@ -149,6 +150,20 @@ describe('an assistant', () => {
   })
 })
 
+it('A request that is open when the input ends is answered', async () => {
+  const inputSchema = { type: 'object', properties: {}, required: [] } as const
+  const annotations = { readOnlyHint: true, openWorldHint: false } as const
+  const call = async () => {
+    for (let turn = 0; turn < 20; turn++) await nextTurn()
+    return 'done'
+  }
+  const slow = { name: 'wait', title: 'Wait', description: 'Waits.', inputSchema, annotations, call }
+  const session = await openSessionWith([slow])
+  const answer = session.call('wait')
+  session.end()
+  expect(await answer).toMatchObject({ text: 'done', isError: false })
+})
+
 describe('what is attached', () => {
   it.each(['/__admin', '/__admin/', '', '/'])('is found by the address of the server and %j', async (path) => {
     const attached = await attach(new URL(plane.adminUrl).origin + path)
@@ -164,9 +179,9 @@ describe('what is attached', () => {
   })
 
   it('is a control plane, and nothing else', async () => {
-    const silent = /^No server answers at http:\S+ \(ECONNREFUSED\): it has stopped, or /
+    const silent = /^The server does not answer at http:\S+ \(ECONNREFUSED\): it has stopped, or /
     await expect(attach('http://127.0.0.1:4/__admin')).rejects.toThrow(silent)
-    await expect(attach(plane.understudy.baseUrl)).rejects.toThrow(/nothing at the path/)
+    await expect(attach(plane.understudy.baseUrl)).rejects.toThrow(/^Something other than the control plane/)
   })
 
   it('may die during the session, and be started again', async () => {
@@ -174,7 +189,7 @@ describe('what is attached', () => {
     const attached = await attach(first.adminUrl)
     await first.stop()
     const { text, isError } = await attached.call('list_accounts')
-    expect(text).toMatch(/^No server answers at \S+ \((ECONN|UND_ERR)\w+\): it has stopped, or .* Start it again/)
+    expect(text).toMatch(/^The server does not answer at \S+ \(ECONN\w+\): it has stopped, or .* start it again/)
     expect(isError).toBe(true)
     await startControlPlane({ port: Number(new URL(first.adminUrl).port) })
     expect((await attached.call('list_accounts')).data).toMatchObject({ count: 1 })

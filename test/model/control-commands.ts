@@ -398,7 +398,7 @@ const createAccount: Arbitrary<Command> = newAccount.map((chosen) =>
 
 async function lookAgain({ run, held }: Pick<Deed, 'run' | 'held'>): Promise<void> {
   await run.learnGroups(held)
-  await run.look(held)
+  await run.look(held, false)
 }
 const look = deed('look', fc.constant(null), async ({ run, held }) => {
   await run.look(held)

@@ -28,7 +28,7 @@ it('The package has what it exports, its licence and the licences of what the pa
   expect(paths.filter((path) => /^(test|bench|\.ci)\/|\.tsbuildinfo$|^dist\/\./.test(path))).toEqual([])
   expect(size).toBeLessThanOrEqual(1.5e6)
   const page = textOf('dist/dashboard.html')
-  const licences = ['preact', '@preact/signals', 'preact-iso', 'uplot', 'diff'].map((name) => `${name}/LICENSE`)
+  const licences = ['preact', '@preact/signals', 'preact-iso', 'diff'].map((name) => `${name}/LICENSE`)
   for (const path of [...licences, '@picocss/pico/LICENSE.md'])
     expect(page).toContain(textOf(`node_modules/${path}`).trim())
 })
@@ -139,7 +139,9 @@ it('The types compile for programs in both kinds of modules, and for the code of
   write('program.cts', PROGRAM)
   write('program.mts', PROGRAM)
   const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
-  const options = '--noEmit --module nodenext --target es2023 --types node --strict --noImplicitAny false'
+  // Types of other packages, of which those of vitest alone take most of the time, are not ours to check.
+  const options =
+    '--noEmit --module nodenext --target es2023 --types node --strict --noImplicitAny false --skipLibCheck'
   const { code, stdout } = await runShell(`node ${tsc} ${options} *.cts *.mts`, { folder })
   expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
 })

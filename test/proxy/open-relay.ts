@@ -19,7 +19,6 @@ export async function startRelay(url: string, options: Partial<RelayOptions> = {
     target,
     host: '127.0.0.1',
     port: 0,
-    maxConnections: 1_000,
     traffic,
     keptPath: '/__admin',
     answer: (_, response) => response.end('kept'),

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { loadContract } from '../../src/contract/contract.ts'
+import { AnswerCounts } from '../../src/judge/answer-counts.ts'
 import { startProxy } from '../../src/proxy/proxy.ts'
 import { targetAt } from '../../src/proxy/target.ts'
 import { listenOn } from '../support/listening.ts'
@@ -16,10 +17,18 @@ it('passes traffic on when the judge fails, and its verdict is not that it passe
       return []
     },
     forget: () => {},
-    conclude: () => ({ exchanges: 2, judged: 1, findings: [], counts: {}, observations: [], messages: {} }),
+    conclude: () => ({
+      exchanges: 2,
+      judged: 1,
+      findings: [],
+      counts: {},
+      observations: [],
+      messages: {},
+      answers: new AnswerCounts([]),
+    }),
   }
   const proxy = await startProxy({
-    ...{ judge, host: '127.0.0.1', port: 0, maxConnections: 10, admin: true, adminToken: undefined },
+    ...{ judge, host: '127.0.0.1', port: 0, admin: true, adminToken: undefined },
     target: targetAt(`http://127.0.0.1:${port}`, '/api/v1'),
     contract: await loadContract({ overlays: [] }),
     log: { info: () => {}, warn: () => {}, error: errors },

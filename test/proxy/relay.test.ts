@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { targetAt } from '../../src/proxy/target.ts'
 import { listenOn } from '../support/listening.ts'
 import { startRelay } from './open-relay.ts'
-import { closing, message, open, relayTo } from './raw-service.ts'
+import { message, open, relayTo } from './raw-service.ts'
 
 const REQUEST = message('GET /api/v1/domains HTTP/1.1', 'Host: localhost', '')
 const CHANGE = message('POST /api/v1/domains HTTP/1.1', 'Host: localhost', 'Content-Length: 0', '')
@@ -118,23 +118,6 @@ describe('A relay', () => {
     services[0]?.resume()
     await expect.poll(() => relay.exchanges.length, { timeout: 50_000 }).toBe(1)
     expect(relay.exchanges).toMatchObject([{ broken: undefined, request: { body: { size } } }])
-  })
-
-  it('closes a connection on which nothing is sent for too long', async () => {
-    const relay = await relayTo(() => {}, { idle: 300 })
-    const client = await open(relay)
-    client.write(REQUEST)
-    await closing(client)
-    await expect.poll(() => relay.exchanges).toMatchObject([{ response: undefined, broken: expect.any(String) }])
-  })
-
-  it('closes connections beyond its limit, and counts them', async () => {
-    const relay = await relayTo((service) => service.on('data', () => service.write(EMPTY)), { maxConnections: 1 })
-    const first = await open(relay)
-    await closing(await open(relay))
-    expect(relay.relay.refused).toBe(1)
-    first.write(REQUEST)
-    await expect.poll(() => relay.exchanges.length).toBe(1)
   })
 
   it('answers 502 with a sentence while nothing listens at the service, and passes on as soon as it does', async () => {

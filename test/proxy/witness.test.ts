@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { BodyBudget, CollectedBody } from '../../src/exchanges/collected-body.ts'
+import { AnswerCounts } from '../../src/judge/answer-counts.ts'
 import { targetAt } from '../../src/proxy/target.ts'
 import type { PassedExchange } from '../../src/proxy/traffic.ts'
 import { type Sighting, type TrafficJudge, Witness } from '../../src/proxy/witness.ts'
@@ -34,7 +35,15 @@ function open({ failsAt = [] }: { failsAt?: string[] } = {}) {
       return []
     },
     forget: () => void told.push('forget'),
-    conclude: () => ({ exchanges: 0, judged: 0, findings: [], counts: {}, observations: [], messages: {} }),
+    conclude: () => ({
+      exchanges: 0,
+      judged: 0,
+      findings: [],
+      counts: {},
+      observations: [],
+      messages: {},
+      answers: new AnswerCounts([]),
+    }),
   }
   const witness = new Witness({
     target: targetAt('http://service.example', '/api/v1'),

@@ -47,6 +47,14 @@ describe('A client of `fetch` that leaves', () => {
     expect(await direct.service.requests.list()).toEqual([])
   })
 
+  it('as soon as it has asked, gets no answer', async () => {
+    const { direct } = await openBothDoors()
+    const leaving = new AbortController()
+    const asked = direct.ask(DOMAINS, { signal: leaving.signal })
+    leaving.abort(new Error('enough'))
+    expect((await asked).error?.message).toBe('enough')
+  })
+
   it('while it sends its body, has not asked anything', async () => {
     const { direct } = await openBothDoors()
     const leaving = new AbortController()
@@ -75,7 +83,7 @@ describe('A client of `fetch` that leaves', () => {
       await hasStruck(door)
       leaving.abort(new Error('enough'))
       expect((await asked).error?.message).toBe('enough')
-      const { duration_ms: _, request, ...entry } = (await recorded(door)) as RequestReport
+      const { id: _, duration_ms: __, request, ...entry } = (await recorded(door)) as RequestReport
       entries.push([entry, await door.service.account.domains.list()])
     }
     expect(entries[1]).toEqual(entries[0])

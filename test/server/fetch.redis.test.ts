@@ -27,13 +27,3 @@ it('Stand-ins without a port share a store, with one that has a port, too', asyn
   }
   for (const { requests } of services) await expect.poll(() => requests.list()).toHaveLength(6)
 })
-
-it('A client that leaves while the store works is recorded without an answer', async () => {
-  const [service] = await startAll(false)
-  if (service === undefined) throw new Error('unreachable')
-  const leaving = new AbortController()
-  const asked = service.fetch(`${service.baseUrl}/domains`, { headers: HEADERS, signal: leaving.signal })
-  leaving.abort(new Error('enough'))
-  await expect(asked).rejects.toThrow('enough')
-  await expect.poll(() => service.requests.list()).toMatchObject([{ status: null }])
-})

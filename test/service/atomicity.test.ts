@@ -1,20 +1,17 @@
 import { describe, expect } from 'vitest'
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
-import { bindBehaviours } from '../../src/behaviour/service-contract.ts'
-import { type NewEntry, PAST, type Past } from '../../src/journal/entry.ts'
-import { arrivalOf } from '../../src/server/direct-arrival.ts'
-import { openDirectService } from '../../src/server/direct-service.ts'
+import { type Entry, PAST } from '../../src/journal/entry.ts'
+import type { StandIn } from '../../src/server/stand-in.ts'
 import { openFolderStore } from '../../src/store/folder/folder-store.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
 import type { Store } from '../../src/store/store.ts'
 import { StoreError } from '../../src/store/store-error.ts'
 import { SETTINGS } from '../store/example-account.ts'
 import { DAY, instant, stateOf } from '../support/account.ts'
-import { contractWith } from '../support/alternatives.ts'
 import { atOnce } from '../support/at-once.ts'
 import { ask, it } from '../support/example-service.ts'
 import { overMemory } from '../support/failing-store.ts'
-import { API_KEY, START, startService, type TestResponse } from '../support/service.ts'
+import { startService, type TestResponse, type TestService } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const STORES: [kept: string, open: () => Store | Promise<Store>][] = [
@@ -91,32 +88,26 @@ describe('The same answer', () => {
   }
 })
 
+/** A service with this store, and the entries of its journal. */
+async function recordAt(store: Store): Promise<{ service: TestService; entries: Entry[] }> {
+  const entries: Entry[] = []
+  const open = ({ journal }: StandIn) => void journal.subscribe((entry) => entries.push(entry))
+  return { service: await startService({ store }, OPERATIONS, { open }), entries }
+}
+
 it('A request whose account was deleted meanwhile is one of an unknown key, and no fault is told of it', async () => {
   const store = overMemory(() => ({
     update() {
       throw new StoreError('unknown-account', 'There is no account "default"')
     },
   }))
-  await startService({ store })
-  const contract = bindBehaviours(await contractWith(), { behaviours: OPERATIONS, simulator: false })
-  const entries: NewEntry[] = []
-  const answer = openDirectService({
-    ...{ contract, store, clock: () => START, prefer: true },
-    observe: (entry) => void entries.push(entry),
-  })
-  const ofMethod = (method: string, body: Buffer) =>
-    answer(arrivalOf({ method, target: '/api/v1/domaingroups', headers: headersFor(body), body }))
-  await ofMethod('GET', Buffer.alloc(0))
-  await ofMethod('POST', Buffer.from('{"name":"New"}'))
+  const { service, entries } = await recordAt(store)
+  await service.send('GET', '/domaingroups', undefined, { prefer: 'delay=0' })
+  await service.send('POST', '/domaingroups', { name: 'New' }, { prefer: 'delay=0' })
   expect(entries.map(({ code, injection, allowance }) => [code, injection?.source, allowance])).toEqual([
     [undefined, 'prefer', expect.anything()],
     ['unauthorized', undefined, undefined],
   ])
-
-  function headersFor({ length }: Buffer): string[] {
-    const fields = ['Host', 'localhost', 'Content-Type', 'application/json', 'Content-Length', `${length}`]
-    return [...fields, 'Authorization', `Bearer ${API_KEY}`, 'Prefer', 'delay=0']
-  }
 })
 
 it('The journal has the state in which a change was decided, not the one that its request found', async () => {
@@ -126,16 +117,9 @@ it('The journal has the state in which a change was decided, not the one that it
       return memory.update(id, decide, incarnation)
     },
   }))
-  await startService({ store })
-  const contract = bindBehaviours(await contractWith(), { behaviours: OPERATIONS, simulator: false })
-  const pasts: (Past | undefined)[] = []
-  const answer = openDirectService({
-    ...{ contract, store, clock: () => START },
-    observe: ({ [PAST]: past }) => void pasts.push(past),
-  })
-  const body = Buffer.from('{"name":"New"}')
-  const fields = ['Host', 'localhost', 'Content-Type', 'application/json', 'Content-Length', `${body.length}`]
-  const headers = [...fields, 'Authorization', `Bearer ${API_KEY}`]
-  await answer(arrivalOf({ method: 'POST', target: '/api/v1/domaingroups', headers, body }))
-  expect(pasts.map((past) => [past?.account.plan, past?.after?.groups.size])).toEqual([['above-stone', 1]])
+  const { service, entries } = await recordAt(store)
+  await service.send('POST', '/domaingroups', { name: 'New' })
+  expect(entries.map(({ [PAST]: past }) => [past?.account.plan, past?.after?.groups.size])).toEqual([
+    ['above-stone', 1],
+  ])
 })

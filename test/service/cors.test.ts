@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import type { ServerOptions } from '../../src/server/options.ts'
-import { startUnderstudy } from '../../src/server/server.ts'
+import { startUnderstudy } from '../../src/server/understudy.ts'
 import { ACCOUNT } from '../support/account.ts'
 import { contractWith } from '../support/alternatives.ts'
 import { it } from '../support/example-service.ts'

@@ -1,12 +1,13 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, vi } from 'vitest'
-import { STOP_PATIENCE } from '../../src/server/http-server.ts'
 import { it } from '../support/example-service.ts'
 import { holdTime, someoneWaits } from '../support/held-time.ts'
 import type { TestService } from '../support/service.ts'
 import { AUTHORIZED, bodyOf, Connection, expectLawful, type Header, JSON_BODY, requestBytes } from '../support/wire.ts'
 
+/** In milliseconds, how long a request that is under way may still take. */
+const STOP_PATIENCE = 1500
 const READ = requestBytes({ target: '/api/v1/domaingroups' })
 const BODY = '{"domains":["new.example"]}'
 const HEADERS: Header[] = [AUTHORIZED, JSON_BODY, ['Content-Length', `${BODY.length}`], ['Expect', '100-continue']]

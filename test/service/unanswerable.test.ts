@@ -1,10 +1,9 @@
 import { once } from 'node:events'
-import { type AddressInfo, connect, createServer } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { SILENT } from '../../src/ground/log.ts'
-import { createMalformedReply } from '../../src/server/malformed.ts'
-import { countAnonymousIds } from '../../src/service/anonymous-ids.ts'
-import { createMalformedRefusal } from '../../src/service/malformed-response.ts'
+import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
+import { createHttpServer } from '../../src/server/http-server.ts'
+import type { StandIn } from '../../src/server/stand-in.ts'
 import { failingStore } from '../support/failing-store.ts'
 import { type ServiceOptions, startService, type TestService } from '../support/service.ts'
 import { readResponses } from '../support/wire.ts'
@@ -22,13 +21,21 @@ const largeHeader = async (service: TestService) =>
   )
 
 /** What a client is answered that Node.js reports as too slow. Nobody waits for that here. */
-async function slow({ contract }: TestService): Promise<string> {
-  const refuse = createMalformedReply(
-    createMalformedRefusal(contract, countAnonymousIds(42, contract.requestIds), SILENT),
-  )
-  const late = Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
-  const server = createServer((socket) => refuse(late, socket, undefined)).listen(0, '127.0.0.1')
+async function slow(): Promise<string> {
+  let opened: StandIn | undefined
+  await startService({}, OPERATIONS, {
+    open: (standIn) => {
+      opened = standIn
+    },
+  })
+  const server = createHttpServer(
+    async () => {},
+    async (arrival) => opened?.answer(arrival),
+  ).listen(0, '127.0.0.1')
   await once(server, 'listening')
+  server.once('connection', (socket) =>
+    server.emit('clientError', Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), socket),
+  )
   const chunks: Buffer[] = []
   for await (const chunk of connect((server.address() as AddressInfo).port, '127.0.0.1')) chunks.push(chunk)
   server.close()

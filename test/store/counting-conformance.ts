@@ -1,6 +1,5 @@
 import { beforeEach, expect, it } from 'vitest'
-import { type CountedRequest, refundCharge, setWindow } from '../../src/domain/counting.ts'
-import { chanceOfFault, fraction } from '../../src/ground/chance.ts'
+import { type CountedRequest, setWindow } from '../../src/domain/counting.ts'
 import { ascending, atOnce, range } from '../support/at-once.ts'
 import type { Tested } from './conformance.ts'
 import { countersOf, enter, HOUR, hit, look, plannedCharge, target, trigger } from './counting.ts'
@@ -76,54 +75,13 @@ export function describeCounting(tested: Tested): void {
     expect(await quotas()).toEqual([['k1 /dmarc', { startedAt, used: 2 }]])
   })
 
-  /** The grace ends 100 ms after the start of the test, and a window after a minute. */
-  const GRACE = { bucket: '/a', limit: 1, graceLimit: 9, graceEnds: 1_768_467_600_100, window: 60 }
-  const ALIGNED = { ...GRACE, graceEnds: 0, start: 'aligned' as const }
-  const ruled = (chosen: object): Partial<CountedRequest> => ({ rules: [{ ...RULE, ...chosen }] })
-
-  // At so many milliseconds after the start, the field has this value.
-  it.each<[what: string, plan: Partial<CountedRequest>, field: string, counted: string]>([
-    ['the end of a grace period', { charge: plannedCharge(GRACE) }, 'used', '0:1 99:2 100:2'],
-    ['the end of a window', { charge: plannedCharge(GRACE) }, 'used', '5:1 60004:1 60005:1'],
-    ['the beginning of another window', { charge: plannedCharge(GRACE) }, 'began', '5:5 60004:5 60005:60005'],
-    ['the end of an aligned window', { charge: plannedCharge(ALIGNED) }, 'began', '7:0 59999:0 60000:60000'],
-    ['the next aligned window', { charge: plannedCharge(ALIGNED) }, 'began', '7:0 119999:60000'],
-    ['the end of a rule', ruled({ ends: 1_768_467_600_100 }), 'hits', '0:1 99:2 100:2'],
-    ['the last time of a rule', ruled({ times: 1 }), 'hits', '0:1 1:1'],
-    ['the first time of a rule', ruled({ skip: 1 }), 'hits', '0:0 1:1'],
-  ])('right at %s', async (_, plan, field, counted) => {
-    const start = tested.time
-    const seen: string[] = []
-    for (const [after = ''] of counted.matchAll(/\d+(?=:)/g)) {
-      tested.time = start + Number(after)
-      await planned(plan)
-      const { quotas: hits, tallies } = await countersOf(tested.store, 'acme')
-      const window = hits.get('/a')
-      const all = { ...window, ...tallies.get('fault_1'), began: (window?.startedAt ?? 0) - start }
-      seen.push(`${after}:${Reflect.get(all, field)}`)
-    }
-    expect(seen.join(' ')).toBe(counted)
-  })
-
-  it('with the chance that the seed, the account, the rule and the ordinal decide', async () => {
-    const acted: boolean[] = []
-    for (let request = 0; request < 12; request++) {
-      acted.push((await planned(ruled({ probability: 0.5 }))).triggered !== undefined)
-    }
-    const drawn = (ordinal: number) => fraction(chanceOfFault({ seed: 42, id: 'acme' }, 'fault_1', ordinal)[0])
-    expect(acted).toEqual(acted.map((_, index) => drawn(index + 1) < 0.5))
-    expect(new Set(acted).size).toBe(2)
-    const tally = (await countersOf(tested.store, 'acme')).tallies.get('fault_1')
-    expect(tally).toEqual({ matched: 12, hits: acted.filter(Boolean).length })
-  })
-
   it('no request that only looks', async () => {
     await look(tested.store, 'k1')
     expect((await planned({})).counters.requests).toBe(1)
   })
 
   it('exactly, however many come at the same time', async () => {
-    const plan = { charge: { ...DMARC, limit: 20 }, ...ruled({ times: 5 }) }
+    const plan = { charge: { ...DMARC, limit: 20 }, rules: [{ ...RULE, times: 5 }] }
     const all = await atOnce(50, () => planned(plan))
     expect(all.filter(({ allowance }) => allowance?.allowed)).toHaveLength(20)
     expect(all.filter(({ triggered }) => triggered !== undefined)).toHaveLength(5)
@@ -133,21 +91,5 @@ export function describeCounting(tested: Tested): void {
   it('on the clock of the account', async () => {
     await change(tested.store, () => ({ clock: { frozenAt: HOUR } }))
     expect((await planned({ charge: DMARC })).hits).toEqual({ startedAt: HOUR, used: 1 })
-  })
-
-  it('back a charge of the same window alone', async () => {
-    const { store } = tested
-    const { hits } = await planned({ charge: DMARC })
-    const startedAt = hits?.startedAt ?? 0
-    const refund = (bucket: string, began: number) =>
-      store.enter('k1', ({ counters }) => {
-        const refunded = refundCharge(counters, bucket, began)
-        return { counters: refunded?.counters ?? counters, value: refunded?.hits ?? 'nothing' }
-      })
-    expect(await refund('k1 /dmarc', startedAt - HOUR)).toBe('nothing')
-    expect(await refund('k1 /domains', startedAt)).toBe('nothing')
-    expect(await refund('k1 /dmarc', startedAt)).toEqual({ startedAt, used: 0 })
-    expect(await refund('k1 /dmarc', startedAt)).toBe('nothing')
-    expect((await planned({ charge: DMARC })).hits?.used).toBe(1)
   })
 }

@@ -4,7 +4,7 @@ import type { SnapshotOutcome, SnapshotRequest, Store } from '../../src/store/st
 import { atOnce } from '../support/at-once.ts'
 import type { Tested } from './conformance.ts'
 import { countersOf, hit, nextRequest, plain } from './counting.ts'
-import { applyUpdate, change, domainsOf, exampleAccount, holdKeys, replace, stateOf, watch } from './example-account.ts'
+import { applyUpdate, change, domainsOf, exampleAccount, replace, stateOf, watch } from './example-account.ts'
 
 /** What every store promises of snapshots. */
 export function describeSnapshots(tested: Tested): void {
@@ -112,17 +112,6 @@ export function describeSnapshots(tested: Tested): void {
     expect(await names()).toEqual(['a', 'c', 'b'])
   })
 
-  it('tell all keys that they could bring back', async () => {
-    expect(await store.snapshots.keyHashes('acme')).toEqual(new Set())
-    await take('a')
-    await applyUpdate(store, 'acme', holdKeys('k2', 'k3'))
-    await take('b')
-    await applyUpdate(store, 'acme', holdKeys('k4'))
-    expect(await store.snapshots.keyHashes('acme')).toEqual(new Set(['k1', 'k2', 'k3']))
-    await store.snapshots.delete('acme', 'a')
-    expect(await store.snapshots.keyHashes('acme')).toEqual(new Set(['k2', 'k3']))
-  })
-
   it('can be brought back, again and again, in any order, and after the account was replaced', async () => {
     for (const name of ['a.example', 'b.example', 'c.example']) {
       await add(name)
@@ -150,7 +139,7 @@ export function describeSnapshots(tested: Tested): void {
     const { state, counters, incarnation } = await read('a')
     await store.delete('acme')
     const error = { problem: 'unknown-account', message: 'There is no account "acme"' }
-    const asked = [() => names(), () => store.snapshots.keyHashes('acme'), () => read('a'), () => take('a')]
+    const asked = [() => names(), () => read('a'), () => take('a')]
     for (const ask of [...asked, () => store.snapshots.delete('acme', 'a')]) {
       await expect(ask()).rejects.toMatchObject(error)
     }

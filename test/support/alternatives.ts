@@ -1,10 +1,10 @@
 import { assumptionsOf, overlayFor } from '../../src/contract/assumptions.ts'
 import { type Contract, compileContract, loadContract } from '../../src/contract/contract.ts'
-import type { Overlay } from '../../src/contract/overlay.ts'
+import { applyOverlay, type Overlay } from '../../src/contract/overlay.ts'
 import type { Json } from '../../src/ground/json.ts'
 
 export const { document } = await loadContract()
-export const assumptions = assumptionsOf(document.source, document.extensions)
+export const assumptions = assumptionsOf(document.source)
 
 /** Each alternative of each assumption, with its number counted from 1. */
 export const alternatives = assumptions.flatMap((assumption) =>
@@ -25,7 +25,9 @@ export function actionsFor(name: string): readonly Json[] {
  * The contract with these alternatives, chosen together. The document is not validated anew, which takes ten times as long
  * as all else; `test/contract/assumptions.test.ts` does that.
  */
-export function contractWith(...names: string[]): Promise<Contract> {
-  const overlays = names.map((name) => ({ name, actions: actionsFor(name) as unknown as Overlay['actions'] }))
-  return compileContract({ source: document.source, overlays, validated: true })
+export async function contractWith(...names: string[]): Promise<Contract> {
+  let source = document.source
+  for (const name of names)
+    source = await applyOverlay(source, { name, actions: actionsFor(name) as unknown as Overlay['actions'] })
+  return compileContract(source)
 }

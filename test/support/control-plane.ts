@@ -5,13 +5,14 @@ import { loadControlApi } from '../../src/contract/control-api.ts'
 import type { FaultReport } from '../../src/contract/control-plane.ts'
 import type { FaultRule } from '../../src/domain/faults.ts'
 import type { RequestReport } from '../../src/journal/description.ts'
-import { startServer } from '../../src/server/server.ts'
+import { openUnderstudy } from '../../src/server/understudy.ts'
 import type { Store } from '../../src/store/store.ts'
+import { headerViolations } from './header-check.ts'
 import { type Received, type SentHeaders, sendRequest } from './request.ts'
 import { expectLawful, type ServiceOptions, START, withStore } from './service.ts'
 
 /** The control plane's document, held to OpenAPI 3.1 and with every schema compiled. */
-export const controlApi: Api = await loadControlApi({ validated: false })
+export const controlApi: Api = await loadControlApi()
 
 export interface ControlResponse extends Received {
   /** The `data` of a success. */
@@ -60,7 +61,7 @@ function departuresOf(method: string, path: string, { status, headers, body }: R
   const type = response.schema['type'] === undefined ? [] : headers['content-type']
   return [
     ...(type === undefined ? ['The answer has no type.'] : []),
-    ...response.checkHeaders(headers),
+    ...headerViolations(response, headers),
     ...(method === 'HEAD' || body === undefined ? [] : response.check(body)),
   ]
 }
@@ -134,7 +135,7 @@ export async function openControlPlane(options: ServiceOptions = {}) {
   const { given, store } = withStore(options, () => time)
   const defaults = { fixture: 'empty', clock: () => time }
   // A busy machine is no store that is away.
-  const understudy = await startServer({ ...defaults, ...given }, OPERATIONS, { patience: () => 25, store })
+  const understudy = await openUnderstudy({ ...defaults, ...given }, OPERATIONS, { patience: () => 25, store })
   const { baseUrl, contract, adminUrl = '' } = understudy
   const stop = () => understudy.stop()
   const authorization = options.adminToken === undefined ? {} : { authorization: `Bearer ${options.adminToken}` }

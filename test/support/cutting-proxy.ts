@@ -2,18 +2,15 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/**
- * Whether something is to happen to a command; `words` are its name in upper case and its first two arguments, and
- * `connection` is the name that its connection has at Redis.
- */
-export type Choice = (words: readonly string[], connection: string) => boolean
+/** Whether something is to happen to a command; `words` are its name in upper case and its first two arguments. */
+export type Choice = (words: readonly string[]) => boolean
 
 export type CuttingProxy = Awaited<ReturnType<typeof startCuttingProxy>>
 
 /** Choices that hold for the next commands that another choice takes, so many of them. */
 export function next(count: number, choice: Choice = isCall): Choice {
   let left = count
-  return (words, connection) => left > 0 && choice(words, connection) && left-- > 0
+  return (words) => left > 0 && choice(words) && left-- > 0
 }
 
 /** Changes of accounts and what counts requests are calls of functions or scripts. */
@@ -28,9 +25,6 @@ const none: Choice = () => false
 const WHOLE = {
   losesReply: none,
   losesCommand: none,
-  stalls: none,
-  isDelayed: none,
-  delay: 0,
   refuses: false,
   isBlack: false,
 }
@@ -39,10 +33,9 @@ const WHOLE = {
 export async function startCuttingProxy(redis: number) {
   const links = new Set<Link>()
   const state: State = { ...WHOLE, lost: 0 }
-  let target = redis
   const server = createServer((client) => {
     if (state.refuses) return void client.resetAndDestroy()
-    const link = new Link(client, target, state)
+    const link = new Link(client, redis, state)
     links.add(link)
     client.once('close', () => links.delete(link))
   })
@@ -76,18 +69,10 @@ export async function startCuttingProxy(redis: number) {
     },
     /** Keeps all connections open, and lets nothing through. */
     blackhole: () => change({ isBlack: true }),
-    /** Gives the replies to the commands that are chosen so many milliseconds later. */
-    delay: (delay: number, isDelayed: Choice) => change({ delay, isDelayed }),
-    /** Keeps the connections open that send commands that are chosen, and lets nothing more through. */
-    stall: (stalls: Choice) => change({ stalls }),
     /** Lets Redis carry out the commands that are chosen, and cuts the connection instead of giving the reply. */
     loseReplies: (losesReply: Choice) => change({ losesReply }),
     /** Cuts the connection instead of delivering the commands that are chosen. */
     loseCommands: (losesCommand: Choice) => change({ losesCommand }),
-    /** Leads new connections to another server. */
-    leadTo(other: number) {
-      target = other
-    },
     /** Ends all of the above. */
     restore: () => change(WHOLE),
   }
@@ -96,9 +81,6 @@ export async function startCuttingProxy(redis: number) {
 interface State {
   losesReply: Choice
   losesCommand: Choice
-  stalls: Choice
-  isDelayed: Choice
-  delay: number
   refuses: boolean
   isBlack: boolean
   lost: number
@@ -109,9 +91,7 @@ class Link {
   readonly #client: Socket
   readonly #redis: Socket
   readonly #state: State
-  #name = ''
   #isMute = false
-  #delay = 0
 
   constructor(client: Socket, port: number, state: State) {
     this.#client = client
@@ -143,15 +123,12 @@ class Link {
     const state = this.#state
     for (const [, name = '', ...rest] of bytes.toString('latin1').matchAll(COMMAND)) {
       const words = [name.toUpperCase(), ...rest.filter((word) => word !== undefined)]
-      if (words[0] === 'CLIENT' && /^setname$/i.test(words[1] ?? '')) this.#name = words[2] ?? ''
-      if (state.stalls(words, this.#name)) this.hold(true)
-      if (state.losesCommand(words, this.#name)) {
+      if (state.losesCommand(words)) {
         state.lost++
         this.cut()
         return
       }
-      this.#delay = state.isDelayed(words, this.#name) ? state.delay : 0
-      if (state.losesReply(words, this.#name)) {
+      if (state.losesReply(words)) {
         state.lost++
         this.#isMute = true
       }
@@ -163,7 +140,6 @@ class Link {
 
   #answer(bytes: Buffer): void {
     if (this.#isMute || this.#client.destroyed) return
-    if (this.#delay === 0) this.#client.write(bytes)
-    else setTimeout(() => this.#client.destroyed || this.#client.write(bytes), this.#delay)
+    this.#client.write(bytes)
   }
 }

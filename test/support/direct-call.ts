@@ -1,5 +1,5 @@
 import { textOf } from '../../src/ground/content.ts'
-import { arrivalOf } from '../../src/server/direct-arrival.ts'
+import { waitUntil } from '../../src/ground/waiting.ts'
 import type { StandIn } from '../../src/server/stand-in.ts'
 import { encodeBody, fieldsOf, type Received, receivedOf, type SentHeaders } from './request.ts'
 
@@ -24,8 +24,13 @@ export async function callDirectly(
   given: SentHeaders = {},
 ): Promise<Received> {
   const body = encodeBody(content)
-  const headers = [...new Map([['host', host], ...fieldsOf(body, given)])].flat()
-  const delivery = await answer(arrivalOf({ method, target: pathname + search, headers, body }))
+  const fieldsByName = new Map([['host', host], ...fieldsOf(body, given)])
+  const delivery = await answer({
+    ...{ method, url: pathname + search, httpVersion: '1.1', body: body ?? Buffer.alloc(0) },
+    ...{ headers: Object.fromEntries(fieldsByName), rawHeaders: [...fieldsByName].flat() },
+    isAbandoned: false,
+    wait: waitUntil,
+  })
   if (delivery === undefined || 'lost' in delivery || delivery.transmission?.way === 'half') {
     throw Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' })
   }

@@ -24,5 +24,5 @@ export function entry(chosen: Partial<NewEntry>): NewEntry {
 
 /** The same, as it is recorded. */
 export function recorded(chosen: Partial<Entry>): Entry {
-  return { ...entry(chosen), ordinal: 1, ...chosen }
+  return { ...entry(chosen), ordinal: 1, id: '1', ...chosen }
 }

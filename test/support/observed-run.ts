@@ -5,9 +5,9 @@ import type { FaultRule } from '../../src/domain/faults.ts'
 import { elapsed } from '../../src/ground/clock.ts'
 import type { Entry } from '../../src/journal/entry.ts'
 import type { ServerOptions } from '../../src/server/options.ts'
-import { startServer } from '../../src/server/server.ts'
 import type { StandIn } from '../../src/server/stand-in.ts'
-import { observe, type RunObservation } from '../../src/trials/explore/observation.ts'
+import { openUnderstudy } from '../../src/server/understudy.ts'
+import { observe, type RunObservation } from '../../src/trials/explore/points.ts'
 import { type Received, sendRequest } from './request.ts'
 import { API_KEY } from './service.ts'
 
@@ -36,7 +36,7 @@ export async function observeRun(
   const exchanges: Entry[] = []
   const endedAt: number[] = []
   let parts: StandIn | undefined
-  const service = await startServer({ fixture: 'empty', apiKey: API_KEY, ...options }, OPERATIONS, {
+  const service = await openUnderstudy({ fixture: 'empty', apiKey: API_KEY, ...options }, OPERATIONS, {
     faults: plan,
     open(opened) {
       parts = opened

@@ -97,7 +97,6 @@ export function startInProcess(
     openLog: async () => ({ log: SILENT, close: async () => {} }),
     untilStopped: () => stopped,
     onSignal: listenTo,
-    endAtNextSignal: () => {},
     untilEnded: () => [],
   }
   const prints = (pattern: RegExp) => output.prints(pattern)

@@ -9,7 +9,7 @@ import { SETTINGS } from '../store/example-account.ts'
  * is, and not the server.
  */
 export async function openStoreAt(port: number, prefix: string, clock?: Clock): Promise<Store> {
-  const connection = await openConnection({ host: '127.0.0.1', port }, { now: Date.now(), patience: () => 25 })
+  const connection = await openConnection({ host: '127.0.0.1', port }, { patience: () => 25 })
   const store: Store = new RedisStore({ connection, prefix, settings: SETTINGS, clock })
   const close = store.close.bind(store)
   store.close = () => close().finally(() => connection.close())

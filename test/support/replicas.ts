@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import type { ServerOptions } from '../../src/server/options.ts'
-import { startServer, type Understudy } from '../../src/server/server.ts'
 import type { InternalOptions } from '../../src/server/stand-in.ts'
+import { openUnderstudy, type Understudy } from '../../src/server/understudy.ts'
 import { askControl } from './control-plane.ts'
 
 /** By what the times are multiplied that a step of the store may take: a busy machine is none that is away. */
@@ -10,7 +10,7 @@ export const PATIENCE = 25
 
 /** Starts a server that is patient with its store. */
 export function startPatient(options: ServerOptions, internal: InternalOptions = {}): Promise<Understudy> {
-  return startServer(options, OPERATIONS, { patience: () => PATIENCE, ...internal })
+  return openUnderstudy(options, OPERATIONS, { patience: () => PATIENCE, ...internal })
 }
 
 /** Creates an empty account with a key that is in its grace period, so that it may be asked ten times as often. */

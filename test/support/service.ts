@@ -8,11 +8,12 @@ import type { ServerOptions } from '../../src/server/options.ts'
 // Loaded at once: what the server loads by itself after a refusal must not be under way when a file of tests ends.
 import '../../src/explain/explanation.ts'
 import type { Clock } from '../../src/ground/clock.ts'
-import { startServer } from '../../src/server/server.ts'
 import type { InternalOptions, StandIn } from '../../src/server/stand-in.ts'
+import { openUnderstudy } from '../../src/server/understudy.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
 import type { Store } from '../../src/store/store.ts'
 import { callDirectly, canCallDirectly } from './direct-call.ts'
+import { headerViolations } from './header-check.ts'
 import { type Received, type SentHeaders, sendRequest } from './request.ts'
 
 export const API_KEY = 'key_TestKey1.000000000000000000000000000000000000000000000000'
@@ -74,7 +75,7 @@ export async function openService(
     standIn = opened
     internal.open?.(opened)
   }
-  const service = await startServer({ ...defaults, ...given }, behaviours, { store, ...internal, open })
+  const service = await openUnderstudy({ ...defaults, ...given }, behaviours, { store, ...internal, open })
   const { contract, baseUrl, stop } = service
 
   async function send(method: string, path: string, body?: unknown, headers: SentHeaders = {}): Promise<TestResponse> {
@@ -134,7 +135,7 @@ export function violationsOf(
   if (operation === undefined) return method === 'HEAD' ? [] : contract.checkFailure(body)
   const response = operation.responses.get(status)
   if (response === undefined) return [`${operation.id} documents no ${status}`]
-  return [...response.checkHeaders(headers), ...(method === 'HEAD' ? [] : response.check(body))]
+  return [...headerViolations(response, headers), ...(method === 'HEAD' ? [] : response.check(body))]
 }
 
 export function operationAt(contract: Contract, method: string, path: string): Operation | undefined {

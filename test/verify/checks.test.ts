@@ -34,7 +34,6 @@ describe('a rule', () => {
       outcome: 'not reached',
       message: expect.stringMatching(/--allow-writes permits: POST \/domains; body/),
     })
-    expect(check('operation/deleteDomainGroup')).toMatchObject({ outcome: 'not reached' })
   })
 
   it('is open if a gateway has answered a request that it needs, and nobody is accused', async () => {
@@ -42,13 +41,12 @@ describe('a rule', () => {
       const isFirstName = request.method === 'PATCH' && /"name":"one /.test(`${request.body}`)
       return isFirstName ? GATEWAY : send(request)
     }
-    const { check, checks, result } = await checksOf({ way, waits: true })
+    const { check, checks } = await checksOf({ way, waits: true })
     expect(checks.filter(({ outcome }) => outcome === 'fail')).toEqual([])
     expect(check('rule/new-name-unique')).toMatchObject({
       outcome: 'not reached',
       message: expect.stringContaining('was lost'),
     })
-    expect(result.troubles).toEqual([expect.stringContaining('It was not sent again')])
   })
 
   it('with two sides is not kept as long as one of them was answered otherwise', async () => {
@@ -124,7 +122,6 @@ describe('a finding', () => {
       expect.objectContaining({
         outcome: 'fail',
         curl: expect.stringMatching(again),
-        received: '200 {"success":true}',
       }),
     )
   })

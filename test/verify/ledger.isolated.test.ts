@@ -43,7 +43,7 @@ describe('the ledger of verify', () => {
   it('can be read although a full disk has cut its last line anywhere', async () => {
     const ledger = create()
     const { size: whole } = statSync(ledger.path)
-    ledger.write({ creates: { group: { name: '\u00e9\u{1f600}', domains: [] } } })
+    ledger.write({ creates: { domains: [], group: '\u00e9\u{1f600}' } })
     for (let { size } = statSync(ledger.path); size >= whole; size--) {
       truncateSync(ledger.path, size)
       expect(await readLedger(ledger.path), `${size} bytes`).toMatchObject({ head })

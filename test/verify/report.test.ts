@@ -13,7 +13,7 @@ async function unaskedOf(given: { way?: Way; signal?: AbortSignal }) {
   const minReached = 0
   const assessment = assess({ result, choices, target: '', isAccepted: () => false, minReached, isSoleWriter: false })
   const { findings } = describeVerify({
-    ...{ target: '', result, assessment, choices, minReached, seconds: 1, startedAt: undefined },
+    ...{ target: '', result, assessment, minReached, seconds: 1, startedAt: undefined },
     ...{ sweep: undefined, exitCode: undefined },
   })
   return findings

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { AnswerCounts } from '../../src/judge/answer-counts.ts'
 import { Judge } from '../../src/judge/judge.ts'
 import { Client, type WireRequest, type WireResponse } from '../../src/verify/client.ts'
 import type { RunJudge } from '../../src/verify/conversation.ts'
@@ -48,7 +49,7 @@ export function prepareRun(service: Target, given: RunOptions = {}) {
     suffix: 'example',
     writes,
     plan: planProbes({ writes, exhaust }),
-    reserve: () => 0,
+    reserve: 0,
     waits: false,
     // For a service, too, no time passes but this.
     sleep: async (milliseconds) => {
@@ -76,5 +77,13 @@ export const NO_LEDGER: VerifyOptions['ledger'] = { write: () => {} }
 /** For tests of what is sent, to which it does not matter what is found out. */
 export const NO_JUDGE: VerifyOptions['judge'] = {
   take: () => [],
-  conclude: () => ({ exchanges: 0, judged: 0, findings: [], counts: {}, observations: [], messages: {} }),
+  conclude: () => ({
+    exchanges: 0,
+    judged: 0,
+    findings: [],
+    counts: {},
+    observations: [],
+    messages: {},
+    answers: new AnswerCounts([]),
+  }),
 }

@@ -53,7 +53,7 @@ export async function sweepAfter(service: TestService, path: string, way: Way = 
     apiKey: API_KEY,
     ledger: { write: () => {} },
     holdings: Holdings.of(await readLedger(path)),
-    reserve: () => 0,
+    reserve: 0,
     waits: true,
     sleep: async (milliseconds) => service.advance(milliseconds),
     signal: new AbortController().signal,

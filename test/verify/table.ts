@@ -2,8 +2,9 @@ import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import { type Alternative, nameOf } from '../../src/contract/choices.ts'
 import type { Exchange } from '../../src/exchanges/exchange.ts'
 import { codeIn } from '../../src/exchanges/reading.ts'
+import { isCounted } from '../../src/judge/finding.ts'
 import { isObservable } from '../../src/judge/observability.ts'
-import { assess, concernsService } from '../../src/verify/checks.ts'
+import { assess } from '../../src/verify/checks.ts'
 import { planProbes } from '../../src/verify/plan.ts'
 import type { VerifyResult } from '../../src/verify/run.ts'
 import { choices } from '../support/choices.ts'
@@ -19,7 +20,7 @@ type Terms = Partial<Parameters<typeof prepareRun>[1]>
 
 /** What comes of some probes, asked of a stand-in with an empty account that makes these choices. */
 async function askStandIn(alternatives: readonly Alternative[], terms: Terms): Promise<VerifyResult> {
-  const service = await openService({}, OPERATIONS, { contract: await choices.load(alternatives) })
+  const service = await openService({}, OPERATIONS, { contract: await choices.compile(alternatives) })
   try {
     return await prepareRun(service, { waits: true, exhaust: true, ledger: NO_LEDGER, ...terms }).result()
   } finally {
@@ -92,7 +93,9 @@ export async function mistakesUnder(truth: Alternative): Promise<string[]> {
   })
   return [
     ...(isFound || (isPossible && !isAsked) ? [] : [`${name} was taken for ${JSON.stringify(mine)}`]),
-    ...result.conclusion.findings.filter(concernsService).map(({ id, message }) => `${name}: ${id}: ${message}`),
+    ...result.conclusion.findings
+      .filter((finding) => isCounted(finding, 'service'))
+      .map(({ id, message }) => `${name}: ${id}: ${message}`),
     ...doubted.map(({ id, message }) => `${name}: ${id}: ${message}`),
     ...(result.cleanup.restored ? [] : [`${name}: the account was not restored`]),
   ]

@@ -2,10 +2,10 @@ import { pause } from '../../ground/timers.ts'
 import type { StoreConnection } from '../../store/redis/connection.ts'
 import { StoreError } from '../../store/store-error.ts'
 
-/** In characters, how much may wait while the store is away. Then the oldest exchanges are lost. */
-const WAITING = 16 << 20
-/** How many exchanges, and how many characters, one step of the store takes. */
-const BATCH = { items: 200, size: 1 << 20 }
+/** How many exchanges may wait while the store is away. Then the oldest are lost. */
+const WAITING = 2_000
+/** How many exchanges one step of the store takes. */
+const BATCH = 100
 /** In milliseconds, how long a caller waits until everything is sent, and the pause before the next attempt. */
 const [FLUSHING, PAUSE] = [2_000, 50]
 
@@ -26,8 +26,7 @@ export interface OutboxOptions {
 /** Sends the exchanges of this server to the store: at once, in order, each once, and again if a reply is lost. */
 export class Outbox {
   readonly #options: OutboxOptions
-  #waiting: OutboxItem[] = []
-  #size = 0
+  readonly #waiting: OutboxItem[] = []
   #batches = 0
   #sending: Promise<void> | undefined
   #isClosed = false
@@ -38,27 +37,18 @@ export class Outbox {
 
   add(item: OutboxItem): void {
     this.#waiting.push(item)
-    this.#size += sizeOf(item)
+    if (this.#waiting.length > WAITING) this.#options.lost(this.#waiting.splice(0, BATCH).length)
     this.#sending ??= this.#sendAll().finally(() => {
       this.#sending = undefined
     })
-    let lost = 0
-    while (this.#size > WAITING && this.#waiting.length > 1) {
-      this.#size -= sizeOf(this.#waiting.shift() ?? [])
-      lost++
-    }
-    if (lost > 0) this.#options.lost(lost)
   }
 
   /** Resolves when everything is sent. @throws StoreError if that takes too long */
   async flush(): Promise<void> {
-    if (this.#sending === undefined) return
     const { connection } = this.#options
     const late = pause(FLUSHING * connection.patience, true, { ref: false })
     if ((await Promise.race([this.#sending, late])) !== true) return
-    throw Object.assign(new StoreError('unavailable', 'The store has not taken the latest requests'), {
-      reported: true,
-    })
+    throw reported(new StoreError('unavailable', 'The store has not taken the latest requests'))
   }
 
   /** Sends what waits, if the store takes it in time. */
@@ -70,19 +60,7 @@ export class Outbox {
   async #sendAll(): Promise<void> {
     // All exchanges of this turn go together.
     await Promise.resolve()
-    while (this.#waiting.length > 0) {
-      const items = this.#takeBatch()
-      await this.#send(items, ++this.#batches)
-    }
-  }
-
-  #takeBatch(): OutboxItem[] {
-    let [count, size] = [0, 0]
-    while (count < Math.min(BATCH.items, this.#waiting.length) && size < BATCH.size) {
-      size += sizeOf(this.#waiting[count++] ?? [])
-    }
-    this.#size -= size
-    return this.#waiting.splice(0, count)
+    while (this.#waiting.length > 0) await this.#send(this.#waiting.splice(0, BATCH), ++this.#batches)
   }
 
   /** The store knows a batch by its number, and does not record it twice. */
@@ -103,6 +81,7 @@ export class Outbox {
   }
 }
 
-function sizeOf(item: OutboxItem): number {
-  return item.reduce((sum, text) => sum + text.length, 0)
+/** The state of the store is logged already. */
+function reported(error: StoreError): StoreError {
+  return Object.assign(error, { reported: true })
 }

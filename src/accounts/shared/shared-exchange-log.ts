@@ -1,16 +1,15 @@
 import type { Contract } from '../../contract/contract.ts'
 import { Coverage, nameOfResponse } from '../../coverage/coverage.ts'
 import { observationOf } from '../../coverage/observation.ts'
-import type { AccountState } from '../../domain/account.ts'
 import type { Log } from '../../ground/log.ts'
 import { nameInstance } from '../../ground/secrets.ts'
 import { pause } from '../../ground/timers.ts'
 import { type Entry, type NewEntry, PAST } from '../../journal/entry.ts'
 import type { Journal } from '../../journal/journal.ts'
 import { Manners } from '../../journal/politeness.ts'
-import { EXAMPLES, type Explain, type Reckoning, violatedCode } from '../../journal/verdict.ts'
+import { type Explain, type Reckoning, violatedCode } from '../../journal/verdict.ts'
 import type { StoreConnection } from '../../store/redis/connection.ts'
-import { readCounters, readId, readState, writeCounters, writeId, writeState } from '../../store/redis/copies.ts'
+import { readCounters, readId, writeCounters, writeId } from '../../store/redis/copies.ts'
 import type { Store } from '../../store/store.ts'
 import type { AccountHistory, Circumstances, ExchangeLog } from '../exchange-log.ts'
 import { Outbox, type OutboxItem } from './outbox.ts'
@@ -26,7 +25,7 @@ const LOST = 'Requests are in no journal and no verdict, because the store was a
 export interface SharedExchangeLogOptions<Explanation> {
   connection: StoreConnection
   prefix: string
-  store: Pick<Store, 'read' | 'find'>
+  store: Pick<Store, 'read'>
   contract: Contract
   journal: Journal
   explain: Explain<Explanation>
@@ -48,10 +47,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
   /** What the requests to this server have shown, by account. Only what is new is sent. */
   readonly #histories = new Map<string | undefined, AccountHistory>()
   #shown: string[] = []
-  /** How many violations this server has sent with their account since the verdict was cleared. */
-  #examples = 0
   #lost = 0
-  readonly #endListeners: ((accountId: string) => void)[] = []
 
   constructor(options: SharedExchangeLogOptions<Explanation>) {
     const { connection, prefix, contract, journal } = options
@@ -114,12 +110,24 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     return readCoverage([await this.#readHash('totals')], this.#options.contract)
   }
 
-  verdict(): Promise<Reckoning<Explanation>> {
-    return this.#reckon('verdict')
+  async verdict(): Promise<Reckoning<Explanation>> {
+    await this.caughtUp()
+    const counts = await this.#readHash('verdict')
+    const explain = async (text: string) => {
+      const entry = JSON.parse(text) as Entry
+      // A request whose account is gone is explained like one without an account.
+      const present = entry.account && (await this.#options.store.read(entry.account).catch(() => undefined))
+      return this.#options.explain(entry, present ? present.state : undefined)
+    }
+    return {
+      counts: readCounts(counts),
+      examples: () => Promise.all(readFirsts(counts, 'violations').map(explain)),
+    }
   }
 
+  /** Other servers have been used before this one, so the start of this one means nothing. */
   wholeVerdict(): Promise<Reckoning<Explanation>> {
-    return this.#reckon('whole')
+    return this.verdict()
   }
 
   async clearVerdict(): Promise<void> {
@@ -143,10 +151,6 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     return this.#remove('reset', accountId)
   }
 
-  listenEnded(listener: (accountId: string) => void): void {
-    this.#endListeners.push(listener)
-  }
-
   /** Does what a user has ordered, after the exchanges that were answered before. At the end, this server knows it. */
   async #remove(event: string, accountId?: string): Promise<void> {
     const { connection, prefix } = this.#options
@@ -158,17 +162,16 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
   }
 
   #compose(entry: NewEntry, circumstances: Circumstances): OutboxItem {
-    const { history, principal, owner } = circumstances
-    const account = (principal ?? owner)?.account
+    const { history, principal } = circumstances
     const counts = new Map<string, number>([['requests', 1]])
     const firsts: Record<string, string> = {}
     if (circumstances.judged) counts.set('judged', 1)
     if (entry.injected) counts.set('injected', 1)
+    entry.id ??= this.journal.nextId()
     const text = JSON.stringify(entry)
     if (entry.violatesContract) {
       counts.set('violations', 1).set(`code ${violatedCode(entry)}`, 1)
-      const isKept = account !== undefined && ++this.#examples <= EXAMPLES
-      firsts['violations'] = JSON.stringify({ entry: text, account: isKept ? writeState(account) : undefined })
+      firsts['violations'] = text
     }
     if (principal !== undefined) {
       this.#manners.look(entry, this.#keyOf(`${history?.incarnation} ${principal.key.id}`), circumstances, (kind) => {
@@ -210,45 +213,15 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
       this.journal.record(readEntry(news))
       return
     }
-    if (event === 'verdict') this.#examples = 0
-    else this.journal.clear(account)
+    if (event === 'verdict') return
+    this.journal.clear(account)
     if (event === 'reset') this.#histories.get(account)?.reset.abort()
     if (event === 'end' || event === 'reset') this.#histories.delete(account)
-    if (event === 'end') void this.#tellEnded(account)
   }
 
   #forgetAll(): void {
     for (const account of new Set(this.journal.oldestFirst().map(({ account }) => account))) this.journal.clear(account)
     this.#histories.clear()
-    this.#examples = 0
-  }
-
-  /** If another account has the id now, the data about that account stays. */
-  async #tellEnded(accountId: string): Promise<void> {
-    const present = await this.#options.store.find('id', accountId).catch(() => undefined)
-    if (present === undefined) for (const listener of this.#endListeners) listener(accountId)
-  }
-
-  /** `known` is the account before the request, if that was kept. */
-  async #explain(entry: Entry, known?: AccountState): Promise<Explanation> {
-    const { account: id } = entry
-    // A request whose account cannot be read is explained like one without an account.
-    const present = id === undefined || known ? undefined : await this.#options.store.read(id).catch(() => undefined)
-    return this.#options.explain(entry, known ?? present?.state)
-  }
-
-  async #reckon(name: 'verdict' | 'whole'): Promise<Reckoning<Explanation>> {
-    await this.caughtUp()
-    const counts = await this.#readHash(name)
-    const { settings } = this.#options.contract
-    const explainExample = async (text: string) => {
-      const { entry, account } = JSON.parse(text) as { entry: string; account?: string }
-      return this.#explain(JSON.parse(entry) as Entry, account === undefined ? undefined : readState(account, settings))
-    }
-    return {
-      counts: readCounts(counts),
-      examples: () => Promise.all(readFirsts(counts, 'violations').map(explainExample)),
-    }
   }
 
   #noteLoss(count: number, err: unknown): void {

@@ -1,21 +1,13 @@
 import { pause } from '../../ground/timers.ts'
-import { Waiters } from '../../ground/waiters.ts'
 import type { StoreConnection } from '../../store/redis/connection.ts'
-import { StoreError } from '../../store/store-error.ts'
 
-/** How many news are read at a time. */
+/** How many news are read at a time, and in milliseconds how often, and how long that may take. */
 const PAGE = 200
-/** In milliseconds, how long a read waits for news, and how long it may take altogether. */
-const [BLOCKING, READING] = [400, 3_000]
-/** In milliseconds, how long a caller waits for the news. */
-const CATCHING_UP = 3_000
-/** In milliseconds, the pause after a read that has failed. */
-const PAUSE = 50
+const [EVERY, READING] = [100, 3_000]
 const NOWHERE = '0-0'
 
 /** Names and values alternate. */
-type Fields = readonly string[]
-type StreamEntries = readonly (readonly [id: string, fields: Fields])[]
+type StreamEntries = readonly (readonly [id: string, fields: readonly string[]])[]
 
 /** An exchange or an event in the news of the store. */
 export interface News {
@@ -38,17 +30,14 @@ export interface TailOptions {
 /** Follows the exchanges and events of all servers of a store. */
 export class Tail {
   readonly #options: TailOptions
-  readonly #connection: StoreConnection
-  readonly #waiting = new Waiters<string>()
-  /** The last of the news that was taken, and the last ordinal. */
+  /** The id of the last of the news that was taken. */
   #last = NOWHERE
-  #ordinal = 0
-  #restarting: Promise<void> | undefined
+  /** The readings so far; one follows the other. */
+  #reading: Promise<void> = Promise.resolve()
   #isClosed = false
 
   constructor(options: TailOptions) {
     this.#options = options
-    this.#connection = options.connection.duplicate()
   }
 
   /** Reads all journals, and follows the news from then on. @throws StoreError */
@@ -59,86 +48,66 @@ export class Tail {
 
   close(): void {
     this.#isClosed = true
-    this.#connection.close()
-    this.#waiting.wake()
   }
 
-  /** Resolves when everything is taken that had happened before. @throws StoreError if that takes too long */
-  async catchUp(): Promise<void> {
-    const end = await this.#readEnd()
-    if (isBefore(end, this.#last)) await this.restart()
-    if (!isBefore(this.#last, end) || this.#isClosed) return
-    const limit = CATCHING_UP * this.#connection.patience
-    if (await this.#waiting.wait(limit, end)) return
-    throw Object.assign(new StoreError('unavailable', 'The news of the store have not come'), { reported: true })
+  /** Resolves when everything is taken that has happened before. @throws StoreError */
+  catchUp(): Promise<void> {
+    return this.#inTurn(() => this.#readNews())
   }
 
   /** Reads all journals anew: for a store that was emptied, or has gone back, or has gone on too far. */
   restart(): Promise<void> {
-    this.#restarting ??= this.#restart().finally(() => {
-      this.#restarting = undefined
-    })
-    return this.#restarting
+    return this.#inTurn(() => this.#readJournals())
   }
 
-  async #restart(): Promise<void> {
+  #inTurn(read: () => Promise<void>): Promise<void> {
+    this.#reading = this.#reading.catch(() => {}).then(read)
+    return this.#reading
+  }
+
+  async #follow(): Promise<void> {
+    while (!this.#isClosed) {
+      await pause(EVERY, undefined, { ref: false })
+      // The connection tells why it fails.
+      if (!this.#isClosed) await this.catchUp().catch(() => {})
+    }
+  }
+
+  async #readJournals(): Promise<void> {
     const { restart, takeOld } = this.#options
-    const last = await this.#readEnd()
-    const ordinal = ordinalOf(last)
+    const last = (await this.#readEnd()) ?? NOWHERE
     const incarnations = (await this.#read('HVALS', 'ids')) as readonly string[]
-    const names = ['nobody', ...incarnations.map((each) => `account:${each}`)]
     const journals: News[][] = []
-    for (const name of names) {
-      const entries = await this.#read('XRANGE', `${name}:journal`, '-', `${ordinal}`)
+    for (const name of ['nobody', ...incarnations.map((each) => `account:${each}`)]) {
+      const entries = await this.#read('XRANGE', `${name}:journal`, '-', `${ordinalOf(last)}`)
       journals.push((entries as StreamEntries).map(newsOf))
     }
     restart()
     for (const news of journals.flat().sort((one, other) => one.ordinal - other.ordinal)) takeOld(news)
     this.#last = last
-    this.#ordinal = ordinal
-    this.#wake()
-  }
-
-  async #follow(): Promise<void> {
-    while (!this.#isClosed) {
-      try {
-        await this.#restarting
-        await this.#readNews()
-      } catch {
-        // The connection tells why. It may lead to another store now.
-        await pause(PAUSE, undefined, { ref: false })
-        await this.catchUp().catch(() => {})
-      }
-    }
   }
 
   async #readNews(): Promise<void> {
-    const { prefix, take } = this.#options
-    const before = this.#last
-    const command = ['XREAD', 'COUNT', `${PAGE}`, 'BLOCK', `${BLOCKING}`, 'STREAMS', `${prefix}:news`, before]
-    const reply = await this.#connection.send(command, { isRepeatable: true, deadline: BLOCKING + READING })
-    const [[, entries = []] = []] = (reply ?? []) as unknown as [string, StreamEntries][]
-    if (this.#restarting !== undefined || this.#last !== before) return
-    const [first] = entries
-    // Some exchanges were dropped before this server has read them.
-    if (first !== undefined && ordinalOf(first[0]) > this.#ordinal + 1) return this.restart()
-    for (const entry of entries) {
-      const news = newsOf(entry)
-      this.#ordinal = news.ordinal
-      take(news)
-      this.#last = entry[0]
+    for (;;) {
+      // The end is read first: what comes in between is among the entries then.
+      const reads = [this.#readEnd(), this.#read('XRANGE', 'news', `(${this.#last}`, '+', 'COUNT', `${PAGE}`)]
+      const [end, entries] = (await Promise.all(reads)) as [string | undefined, StreamEntries]
+      const [first] = entries
+      const hasGoneBack = first === undefined && (end ?? NOWHERE) !== this.#last
+      const hasDropped = first !== undefined && ordinalOf(first[0]) > ordinalOf(this.#last) + 1
+      if (hasGoneBack || hasDropped) return this.#readJournals()
+      for (const entry of entries) {
+        this.#options.take(newsOf(entry))
+        this.#last = entry[0]
+      }
+      if (entries.length < PAGE) return
     }
-    this.#wake()
-  }
-
-  #wake(): void {
-    this.#waiting.wake((end) => !isBefore(this.#last, end))
   }
 
   /** The id of the last of the news. */
-  async #readEnd(): Promise<string> {
+  async #readEnd(): Promise<string | undefined> {
     const [last] = (await this.#read('XREVRANGE', 'news', '+', '-', 'COUNT', '1')) as StreamEntries
-    return last?.[0] ?? NOWHERE
+    return last?.[0]
   }
 
   #read(command: string, name: string, ...rest: string[]) {
@@ -155,10 +124,4 @@ function newsOf([id, fields]: StreamEntries[number]): News {
 
 function ordinalOf(id: string): number {
   return Number.parseInt(id, 10)
-}
-
-function isBefore(one: string, other: string): boolean {
-  const [ordinal = 0, sequence = 0] = one.split('-').map(Number)
-  const [otherOrdinal = 0, otherSequence = 0] = other.split('-').map(Number)
-  return ordinal < otherOrdinal || (ordinal === otherOrdinal && sequence < otherSequence)
 }

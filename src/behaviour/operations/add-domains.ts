@@ -2,7 +2,7 @@ import type { MonitoredDomain } from '../../domain/account.ts'
 import { addDomains as add } from '../../domain/domains.ts'
 import { accept } from '../../domain/errors.ts'
 import { hostnamesIn } from '../hostnames.ts'
-import type { OperationBehaviour, SampleAccount, ServiceContract } from '../operation.ts'
+import type { OperationBehaviour, ServiceContract } from '../operation.ts'
 import { echoDomains, spellingsOf } from '../presentation.ts'
 import { textsIn } from '../shown-data.ts'
 
@@ -22,17 +22,17 @@ export const addDomains: OperationBehaviour = {
   shows: (data) => ({ added: textsIn(data, 'domains') }),
   fields: {
     domains: {
-      make: (account) => account.unmonitored(fewest(account)),
+      make: (account) => [account.unmonitored()],
       because: 'a domain is needed that is not monitored yet',
     },
   },
   samples: [
-    (account) => ({ body: { domains: account.unmonitored(fewest(account)) } }),
+    (account) => ({ body: { domains: [account.unmonitored()] } }),
     (account) => {
-      const domains = account.unmonitored(fewest(account) - 1)
-      return { body: { domains: [...domains, ...domains.slice(0, 1)] } }
+      const domain = account.unmonitored()
+      return { body: { domains: [domain, domain] } }
     },
-    (account) => ({ body: { domains: account.monitored(fewest(account)) } }),
+    (account) => ({ body: { domains: [account.monitored()] } }),
   ],
 }
 
@@ -44,8 +44,4 @@ function traitsFor(sent: readonly string[], names: readonly string[], { settings
     const spelling = spellings.get(name) ?? name
     return spelling === name ? traitsOf(name) : { ...traitsOf(name), spelling }
   }
-}
-
-function fewest(account: SampleAccount): number {
-  return account.fewest('addDomains', 'domains')
 }

@@ -17,11 +17,11 @@ export const createDomainGroup: OperationBehaviour = {
   shows: (data) => ({ group: groupIn(data), isNew: true }),
   fields: { name: NAME, domains: MEMBERS },
   samples: [
-    (account) => ({ body: { name: account.freshName(), domains: account.members() } }),
-    (account) => ({ body: { name: account.freshName(), domains: account.unmonitored() } }),
+    (account) => ({ body: { name: account.freshName(), domains: [account.member()] } }),
+    (account) => ({ body: { name: account.freshName(), domains: [account.unmonitored()] } }),
     (account) => ({ body: { name: account.group().name } }),
     (account) => {
-      const [domain] = account.monitored()
+      const domain = account.monitored()
       return { body: { name: account.freshName(), domains: [domain, domain] } }
     },
   ],

@@ -1,7 +1,7 @@
 import { deleteDomains as remove } from '../../domain/domains.ts'
 import { accept } from '../../domain/errors.ts'
 import { hostnamesIn } from '../hostnames.ts'
-import type { OperationBehaviour, SampleAccount } from '../operation.ts'
+import type { OperationBehaviour } from '../operation.ts'
 import { echoDomains } from '../presentation.ts'
 import { textsIn } from '../shown-data.ts'
 
@@ -20,28 +20,19 @@ export const deleteDomains: OperationBehaviour = {
   shows: (data) => ({ removed: textsIn(data, 'domains') }),
   fields: {
     domains: {
-      make: (account) => account.removable(fewest(account)),
+      make: (account) => [account.removable()],
       because: 'the request names none that can be removed, so one is added first, and no other domain is lost',
       removes: true,
     },
   },
   samples: [
-    (account) => ({ body: { domains: account.removable(fewest(account)) } }),
-    (account) => {
-      const used = account.usedDomain()
-      const count = fewest(account)
-      const others = count === 1 ? [] : account.removable(count).filter((name) => name !== used)
-      return { body: { domains: [used, ...others].slice(0, count) } }
-    },
-    (account) => ({ body: { domains: account.unmonitored(fewest(account)) } }),
+    (account) => ({ body: { domains: [account.removable()] } }),
+    (account) => ({ body: { domains: [account.usedDomain()] } }),
+    (account) => ({ body: { domains: [account.unmonitored()] } }),
     (account) => ({ body: { domains: account.groupWithMember().domains.slice(0, 1) } }),
     (account) => {
-      const domains = account.removable(fewest(account) - 1)
-      return { body: { domains: [...domains, ...domains.slice(0, 1)] } }
+      const domain = account.removable()
+      return { body: { domains: [domain, domain] } }
     },
   ],
-}
-
-function fewest(account: SampleAccount): number {
-  return account.fewest('deleteDomains', 'domains')
 }

@@ -8,6 +8,6 @@ export const NAME: FieldSample = {
 
 /** Domains that are to be members of a group. */
 export const MEMBERS: FieldSample = {
-  make: (account) => account.members(),
+  make: (account) => [account.member()],
   because: 'a monitored domain is needed',
 }

@@ -39,13 +39,13 @@ export const updateDomainGroup: OperationBehaviour = {
   samples: [
     (account) => ({ query: { id: account.groupWithMember().id }, body: { name: account.freshName() } }),
     (account) => ({ query: { id: account.unknownGroupId() }, body: { name: account.freshName() } }),
-    (account) => ({ query: { id: account.group().id }, body: { add_domains: account.unmonitored() } }),
+    (account) => ({ query: { id: account.group().id }, body: { add_domains: [account.unmonitored()] } }),
     (account) => {
       const group = account.group()
       return { query: { id: group.id }, body: { name: account.groupBeside(group).name } }
     },
     (account) => {
-      const [domain] = account.monitored()
+      const domain = account.monitored()
       return { query: { id: account.group().id }, body: { add_domains: [domain, domain] } }
     },
   ],

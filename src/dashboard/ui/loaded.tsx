@@ -1,9 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import type { Loaded as LoadedData } from '../data.ts'
-import { connection } from '../live.ts'
-import { Button } from './button.tsx'
-import { ErrorText } from './notices.tsx'
+import { connection, type LoadedData } from '../data.ts'
+import { Button, ErrorText } from './elements.tsx'
 
 /** How long loading stays silent, in milliseconds. */
 const PATIENCE = 1_000
@@ -28,8 +26,7 @@ export function Loaded<Data>({ of, what, children }: LoadedProps<Data>) {
       {!isTold && (
         <div class={`refusal ${data === undefined ? 'bad' : 'warn'}`} role="alert">
           {data !== undefined && 'This may be out of date. '}
-          <ErrorText error={failure} />{' '}
-          <Button words="Try again" small work={() => of.refresh().catch(() => undefined)} />
+          <ErrorText error={failure} /> <Button words="Try again" kind="small" work={of.refresh} />
         </div>
       )}
       {data !== undefined && children(data)}
@@ -38,7 +35,7 @@ export function Loaded<Data>({ of, what, children }: LoadedProps<Data>) {
 }
 
 /** Says after a second what the page waits for. */
-export function Waiting({ what }: { what: string }) {
+function Waiting({ what }: { what: string }) {
   const [late, setLate] = useState(false)
   useEffect(() => {
     const timer = setTimeout(() => setLate(true), PATIENCE)

@@ -1,23 +1,14 @@
-import { isObject, type Json, readJson } from '../../ground/json.ts'
+import { isObject, type Json } from '../../ground/json.ts'
 import { show } from '../../ground/show.ts'
 import { queryOf, readParameters } from '../../ground/target.ts'
 import { RealDate } from '../../ground/timers.ts'
-import { decodeBody } from '../content-coding.ts'
-import { EMPTY_BODY, KnownBody, type SeenBody } from '../exchange.ts'
-import { type HeaderFields, holdsSecret, REDACTED } from '../keys.ts'
-import { isBlackedOut, isReplaced, isReplacedSecret } from './blacked-out.ts'
+import { type HeaderFields, holdsSecret } from '../keys.ts'
+import { isReplaced, isReplacedSecret } from './blacked-out.ts'
 
-/** In bytes. A larger body is not judged. */
-const LARGEST_BODY = 16 << 20
 /** In milliseconds. No request takes longer, whatever a recorder says. */
 const LONGEST_DURATION = 86_400_000
 /** In milliseconds: the assumed duration if the recorder does not know it. */
 const UNKNOWN_DURATION = 30_000
-/** Requests that are shorter than this many units of a clock coarser than milliseconds may have overlapped. */
-const TICKS = 10
-
-/** What replaces characters that a recorder could not read; half a character has no form in UTF-8. */
-const LOST_CHARACTER = /\ufffd|\p{Surrogate}/u
 
 /** When a request was in progress, in milliseconds since the Unix epoch. */
 export interface TimeSpan {
@@ -40,11 +31,15 @@ export type Aside = 'preflight' | 'cache' | 'fulfilled'
 /** A token (RFC 9110 §5.6.2), not longer than any existing method. */
 const METHOD = /^[\w!#$%&'*+.^`|~-]{1,64}$/
 
-/** The method and the URL of an entry; `undefined` if it is not a HAR entry. */
-export function requestLineOf(entry: Json): { method: string; url: string } | undefined {
+/** Clients send these methods in capitals, so another spelling is that of the recorder; `patch` goes as it was written. */
+const CAPITAL: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS'])
+
+/** The method and the URL of an entry, `isOwn` if they are as they were sent; `undefined` if it is not a HAR entry. */
+export function requestLineOf(entry: Json, isOwn = false): { method: string; url: string } | undefined {
   const { method, url } = isObject(entry['request']) ? entry['request'] : {}
   if (typeof method !== 'string' || typeof url !== 'string' || !METHOD.test(method)) return undefined
-  return { method, url }
+  const capital = method.toUpperCase()
+  return { method: !isOwn && CAPITAL.has(capital) ? capital : method, url }
 }
 
 /** Whether the address of a request does not show which group it is about. */
@@ -63,7 +58,7 @@ export function spanOf({ startedDateTime: started, time, timings }: Json): TimeS
   if (duration === undefined) return { at, until: at, over: at + UNKNOWN_DURATION }
   const end = at + Math.min(duration, LONGEST_DURATION)
   const until = tick === 1 ? Math.floor(end) : end
-  return { at, until, over: tick > 1 && duration < TICKS * tick ? until + tick : until }
+  return { at, until, over: tick > 1 ? until + tick : until }
 }
 
 /** A time in milliseconds, and the unit in which it was written. Without a time zone it is UTC. */
@@ -103,8 +98,10 @@ export function asideOf(entry: Json, method: string): Aside | undefined {
   if (response['_fetchedViaServiceWorker'] === true && typeof source === 'string' && source !== 'network')
     return /cache/i.test(source) ? 'cache' : 'fulfilled'
   if (method !== 'OPTIONS') return undefined
-  const asks = fieldsOf(entry['request']).some(([name]) => name.toLowerCase() === 'access-control-request-method')
-  return asks || entry['_resourceType'] === 'preflight' ? 'preflight' : undefined
+  return fieldsOf(entry['request'], 'access-control-request-method').length > 0 ||
+    entry['_resourceType'] === 'preflight'
+    ? 'preflight'
+    : undefined
 }
 
 /**
@@ -114,11 +111,6 @@ export function asideOf(entry: Json, method: string): Aside | undefined {
 export function observerOf({ _serviceWorkerRef: worker, response }: Json): 'page' | 'worker' | 'page with worker' {
   if (typeof worker === 'string') return 'worker'
   return isObject(response) && response['_fetchedViaServiceWorker'] === true ? 'page with worker' : 'page'
-}
-
-/** Whether an entry says which server has answered. Where its recorder usually does, other answers were made up. */
-export function namesServer(entry: Json): boolean {
-  return [entry['serverIPAddress'], entry['connection']].some((value) => typeof value === 'string' && value !== '')
 }
 
 /** The header fields of a message, or those with a name in lower case. Pseudo-header fields of HTTP/2 (`:path`) do not count. */
@@ -172,96 +164,4 @@ function isNamed(name: string, wanted: string): boolean {
 export function statusOf(response: unknown): number | undefined {
   const status = isObject(response) ? Number(response['status']) : Number.NaN
   return Number.isInteger(status) && status >= 200 && status <= 599 ? status : undefined
-}
-
-interface BodyTerms {
-  fields: HeaderFields
-  /** Whether this program has written the recording: it marks what it leaves out. */
-  isOwn: boolean
-}
-
-/** The body of a request as it was sent, if the recording has it. */
-export function requestBodyOf(request: Json, terms: BodyTerms): SeenBody {
-  const { fields } = terms
-  const content = isObject(request['postData']) ? request['postData'] : {}
-  const length = lengthIn(fields)
-  if (typeof content['text'] === 'string' && content['text'] !== '') {
-    return readContent(content, { what: 'request', length, size: undefined, ...terms })
-  }
-  if (Array.isArray(content['params']) && content['params'].length > 0) {
-    return unknown('The recording has the parameters of the request, and not its body.')
-  }
-  const method = request['method']
-  const isBodiless = method === 'GET' || method === 'HEAD'
-  const mentions = ['content-type', 'content-length', 'transfer-encoding'].some(
-    (name) => fieldOf(fields, name) !== undefined,
-  )
-  const isEmpty =
-    length === undefined ? isBodiless || request['bodySize'] === 0 || (fields.length > 0 && !mentions) : length === 0
-  return isEmpty ? EMPTY_BODY : unknown('The recording does not have the body of the request.')
-}
-
-/** The body of a response without content coding, if the recording has it. */
-export function responseBodyOf(
-  response: Json,
-  { method, status, ...terms }: BodyTerms & { method: string; status: number },
-): SeenBody {
-  if (method === 'HEAD' || status === 204 || status === 304) return EMPTY_BODY
-  const length = lengthIn(terms.fields)
-  const content = isObject(response['content']) ? response['content'] : {}
-  const size = typeof content['size'] === 'number' && content['size'] >= 0 ? content['size'] : undefined
-  const hasFailed = [response['_error'], response['_failureText']].some(
-    (value) => typeof value === 'string' && value !== '',
-  )
-  if (typeof content['text'] === 'string' && content['text'] !== '') {
-    const body = readContent(content, { what: 'response', length, size, ...terms })
-    return hasFailed && body.isKnown && readJson(body.text) === undefined ? unknown(FAILED) : body
-  }
-  if (hasFailed) return unknown(FAILED)
-  // Recorders write an empty text also for a body that they have not, such as one that a service worker has read.
-  if (length === 0 || (terms.isOwn && size === 0)) return EMPTY_BODY
-  return unknown('The recording does not have the body of the response.')
-}
-
-const FAILED = 'The response was broken off.'
-
-function unknown(reason: string): SeenBody {
-  return { isKnown: false, reason }
-}
-
-interface EntryContext extends BodyTerms {
-  what: 'request' | 'response'
-  /** `length` is the Content-Length. `size` is what the recorder says of the decoded content. */
-  length: number | undefined
-  size: number | undefined
-}
-
-function readContent(content: Json, { what, fields, length, size, isOwn }: EntryContext): SeenBody {
-  if (content['_truncated'] === true) return unknown(`The recording has only the beginning of the body of the ${what}.`)
-  if (content['_redacted'] === true) return unknown(REDACTED)
-  const text = String(content['text'])
-  const isBase64 = [content['encoding'], content['_encoding']].some((each) => /^base64$/i.test(String(each)))
-  const isPacked = isBase64 && !/^\s*[[{]/.test(text)
-  const body = new KnownBody(isPacked ? Buffer.from(text, 'base64') : text)
-  if (body.size > LARGEST_BODY) return unknown(`The body of the ${what} is larger than ${LARGEST_BODY} bytes.`)
-  const coding = fieldOf(fields, 'content-encoding')?.trim().toLowerCase() ?? 'identity'
-  // A text has no coding any more, although the recorder keeps the field.
-  const decoded = isPacked && !isOwn ? decodeBody(body.bytes, coding, LARGEST_BODY) : body
-  if (!decoded.isKnown) return decoded
-  const plain = decoded.text
-  if (!isPacked && LOST_CHARACTER.test(plain)) {
-    return unknown(`The recording has lost characters of the body of the ${what}.`)
-  }
-  if (!isOwn && isBlackedOut(plain)) return unknown(`The body of the ${what} was blacked out in the recording.`)
-  const expected = coding === 'identity' ? length : undefined
-  // A recorder may have removed the coding and its header field. Then there are more bytes than announced.
-  const isChanged = expected !== undefined && (what === 'request' ? body.size !== expected : body.size < expected)
-  const isCut = size !== undefined && body.size < size && readJson(plain) === undefined
-  if (isChanged || isCut) return unknown(`The recording does not have all bytes of the body of the ${what}.`)
-  return decoded
-}
-
-function lengthIn(fields: HeaderFields): number | undefined {
-  const written = fieldOf(fields, 'content-length')
-  return written !== undefined && /^\d{1,15}$/.test(written.trim()) ? Number(written) : undefined
 }

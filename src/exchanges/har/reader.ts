@@ -1,24 +1,69 @@
 import { basename } from 'node:path'
+import { presentedSecretIn } from '../../behaviour/gate.ts'
 import type { Contract } from '../../contract/contract.ts'
-import { isObject } from '../../ground/json.ts'
+import { isObject, type Json } from '../../ground/json.ts'
+import { memoize } from '../../ground/memo.ts'
+import { shorten } from '../../ground/show.ts'
 import { redactTarget } from '../../journal/redaction/redaction.ts'
 import type { Credentials, Exchange, SeenBody, SeenRequest, SeenResponse } from '../exchange.ts'
-import { type HeaderFields, type Keys, readCredentials, readFields, redactBody } from '../keys.ts'
+import { type HeaderFields, Keys, readCredentials, readFields, redactBody } from '../keys.ts'
+import { changesSomething } from '../reading.ts'
+import { hidesKey, isReplaced } from './blacked-out.ts'
+import { requestBodyOf, responseBodyOf } from './body.ts'
 import {
+  type Aside,
+  asideOf,
   fieldOf,
   fieldsOf,
-  requestBodyOf,
+  hidesId,
+  observerOf,
   requestFieldsOf,
   requestLineOf,
-  responseBodyOf,
+  spanOf,
   splitFields,
+  statusOf,
+  type TimeSpan,
 } from './entry.ts'
+import { LEFT_OUT } from './entry-writer.ts'
 import { type HarFile, readHarFile } from './file.ts'
-import { Finder, type FoundExchange, isKey, type Recording, type RecordingCounts } from './finder.ts'
-import { describeHosts, guessService, type SplitUrl, splitUrl } from './service.ts'
+import { describeHosts, guessService, restBelow, type SplitUrl, splitUrl } from './service.ts'
 
+/** How many entries that cannot be read are described. */
+const DESCRIBED = 3
 /** The most characters of an X-Request-Id that identifies an exchange. */
 const LONGEST_ID = 200
+
+/** What recordings contain beside exchanges with the service. */
+export interface RecordingCounts extends Record<Aside, number> {
+  /** Requests to other hosts, and to other paths of its host. */
+  elsewhere: number
+  /** Exchanges that another entry has already, such as that of a service worker. */
+  repeated: number
+  /** Entries that cannot be read. They may be requests to the service. */
+  lost: number
+  /** Sentences about the first of these problems. */
+  problems: string[]
+  /** Sentences about files that could be read only up to a broken place. */
+  broken: string[]
+}
+
+interface Recording extends Pick<HarFile, 'path' | 'isOwn'> {
+  /** Whether it shows the key of some request. Otherwise, whoever made it has taken out all of them. */
+  hasKeys: boolean
+}
+
+/** An entry that is an exchange with the service. */
+interface FoundExchange extends TimeSpan {
+  recording: Recording
+  entry: Json
+  number: number
+  method: string
+  /** Path and query, with the base path of the contract. */
+  target: string
+  status: number | undefined
+  mayChange: boolean
+  isAfterGap: boolean
+}
 
 /** The next exchange of a recording. */
 export interface RecordedStep {
@@ -38,26 +83,33 @@ export interface HarOptions {
 export class HarRecording {
   /** Absent if no request went to a path of the contract. */
   readonly baseUrl: string | undefined
-  readonly tally: RecordingCounts
+  readonly tally: RecordingCounts = {
+    ...{ preflight: 0, cache: 0, fulfilled: 0, elsewhere: 0, repeated: 0, lost: 0 },
+    ...{ problems: [], broken: [] },
+  }
   /** The hosts that requests went to, as a sentence. */
   readonly hosts: string
   readonly #found: readonly FoundExchange[]
-  readonly #keys: Keys
+  readonly #keys = new Keys()
   readonly #signal: AbortSignal | undefined
   readonly #isSeveral: boolean
+  readonly #basePath: string
+  /** The place of the base URL. */
+  readonly #service: SplitUrl | undefined
 
   /** @throws HarError if requests went to several services */
   private constructor(files: readonly HarFile[], { contract, baseUrl, signal }: HarOptions) {
-    const urls = files.flatMap(({ entries }) => entries.flatMap((entry) => placeOf(entry) ?? []))
+    const urls = new Map<string, number>()
+    for (const { entries } of files) for (const entry of entries) countUrl(entry, urls)
     this.baseUrl = baseUrl?.replace(/\/+$/, '') ?? guessService(urls, contract)
     this.hosts = describeHosts(urls)
-    const finder = new Finder(this.baseUrl === undefined ? undefined : splitUrl(this.baseUrl), contract.basePath)
-    for (const file of files) finder.take(file)
-    this.#keys = finder.keys
-    this.#found = dropDuplicates(finder.found.sort((one, other) => one.at - other.at))
-    this.tally = { ...finder.tally, ...finder.asides, repeated: finder.found.length - this.#found.length }
+    this.#service = this.baseUrl === undefined ? undefined : splitUrl(this.baseUrl)
+    this.#basePath = contract.basePath
     this.#signal = signal
     this.#isSeveral = files.length > 1
+    const found = files.flatMap((file) => this.#find(file)).sort((one, other) => one.at - other.at)
+    this.#found = withoutRepeated(found)
+    this.tally.repeated = found.length - this.#found.length
   }
 
   /** @throws HarError for files that are no recordings of the service */
@@ -80,7 +132,7 @@ export class HarRecording {
     return this.#keys.secrets
   }
 
-  /** The exchanges in the order of their start. */
+  /** The exchanges in order of time, one after the other. */
   *exchanges(): Generator<RecordedStep, void, undefined> {
     const overlaps = findOverlaps(this.#found)
     for (const [index, found] of this.#found.entries()) {
@@ -89,27 +141,92 @@ export class HarRecording {
     }
   }
 
+  /** The exchanges in a file. */
+  #find({ entries, path, isOwn, broken }: HarFile): FoundExchange[] {
+    const recording = { path, isOwn, hasKeys: false }
+    const { tally } = this
+    const found: FoundExchange[] = []
+    let isAfterGap = false
+    // Entries need not be in order of time, so there is a gap before the latest exchange, too.
+    const lose = (problem: string, number: number, count = 1) => {
+      isAfterGap = true
+      const latest = found.at(-1)
+      if (latest !== undefined) latest.isAfterGap = true
+      tally.lost += count
+      if (tally.problems.length < DESCRIBED) tally.problems.push(`${shorten(path)}: Entry ${number} ${problem}.`)
+    }
+    if (broken !== undefined) tally.broken.push(broken)
+    for (const [index, entry] of entries.entries()) {
+      const missing = isOwn && isObject(entry) ? Number(entry[LEFT_OUT]) : 0
+      if (Number.isSafeInteger(missing) && missing >= 1) {
+        lose(`comes after ${missing} that were not recorded, because the disk was too slow`, index + 1, missing)
+      }
+      const read = this.#readEntry(entry, index + 1, recording)
+      if (typeof read === 'string') lose(read, index + 1)
+      if (typeof read !== 'object') continue
+      found.push({ ...read, isAfterGap })
+      isAfterGap = false
+    }
+    return found
+  }
+
+  /** An entry, if it is an exchange with the service; or the reason if it cannot be used. */
+  #readEntry(
+    entry: unknown,
+    number: number,
+    recording: Recording,
+  ): Omit<FoundExchange, 'isAfterGap'> | string | undefined {
+    if (!isObject(entry)) return 'is no object'
+    const { isOwn } = recording
+    const line = requestLineOf(entry, isOwn)
+    if (line === undefined) return 'has no request with a method and a URL'
+    const { method } = line
+    const place = splitUrl(line.url)
+    const rest = place && restBelow(this.#service, place)
+    if (place === undefined || rest === undefined) {
+      this.tally.elsewhere++
+      return undefined
+    }
+    const span = spanOf(entry)
+    if (typeof span === 'string') return span
+    if (!isOwn && hidesId(place.target)) return 'has an address of which a part was blacked out'
+    const aside = asideOf(entry, method)
+    if (aside !== undefined) {
+      this.tally[aside]++
+      return undefined
+    }
+    // All keys must be known before any exchange is shown, because an earlier exchange may contain a key.
+    const sent = isOwn ? [] : fieldsOf(entry['request'], 'authorization')
+    const [[, written] = []] = sent
+    if (written !== undefined && !isHiddenKey(written)) {
+      if (isKey(written)) recording.hasKeys = true
+      this.#keys.credentialsOf(sent)
+    }
+    const facts = { recording, entry, number, method, status: statusOf(entry['response']) }
+    return { ...facts, ...span, target: this.#basePath + rest, mayChange: changesSomething(method) }
+  }
+
   #readExchange(found: FoundExchange, overlaps: boolean): Exchange {
     const { at, until, number, recording, method, target, status, entry } = found
-    const keys = this.#keys
     const { path, isOwn } = recording
     const request = isObject(entry['request']) ? entry['request'] : {}
     const response = isObject(entry['response']) ? entry['response'] : {}
-    const split = (fields: HeaderFields) => (isOwn ? { shown: fields, hidden: [] } : splitFields(fields))
     const [asked, answered] = [fieldsOf(request), fieldsOf(response)]
+    const split = (fields: HeaderFields) => (isOwn ? { shown: fields, hidden: [] } : splitFields(fields))
     const [sent, came] = [split(requestFieldsOf(request, asked)), split(answered)]
-    const redact = keys.redactorFor({ target, fields: [...sent.shown, ...came.shown] })
+    const redact = this.#keys.redactorFor({ target, fields: [...sent.shown, ...came.shown] })
     const headers = readFields(came.shown, redact)
     const name = headers['x-request-id'] ?? ''
     const ordinal = `${this.#isSeveral ? `${basename(path)} ` : ''}entry ${number}`
     const id = name !== '' && name.length <= LONGEST_ID ? name : ordinal
-    const requestBody = redactBody(requestBodyOf(request, { isOwn, fields: asked }), redact)
     const seen: SeenRequest = {
       method,
       target: redactTarget(target, redact),
       headers: readFields(sent.shown, redact),
-      credentials: credentialsOf(asked, recording, keys),
-      body: MEANING.some((field) => sent.hidden.includes(field)) ? UNREADABLE : requestBody,
+      credentials: this.#credentialsOf(asked, recording),
+      body: MEANING.some((field) => sent.hidden.includes(field))
+        ? UNREADABLE
+        : redactBody(requestBodyOf(request, { isOwn, fields: asked }), redact),
     }
     if (sent.hidden.length > 0) seen.hidden = sent.hidden
     // No service sends a response without header fields, so the recorder has left them out.
@@ -121,10 +238,32 @@ export class HarRecording {
     if (came.hidden.length > 0) said.hidden = came.hidden
     return { id, at, until, overlaps, request: seen, response: said }
   }
+
+  /** What a recording says about the sender. Browsers leave the key out, and so do many who pass a recording on. */
+  #credentialsOf(fields: HeaderFields, { path, isOwn, hasKeys }: Recording): Credentials {
+    const written = fieldOf(fields, 'authorization')
+    if (isOwn) {
+      // Each file names its keys independently, so the same name in another file may be another key.
+      const read =
+        written === undefined ? undefined : readCredentials(written, (name) => this.#keys.renameKey(path, name))
+      return read ?? this.#keys.credentialsOf(fields)
+    }
+    const isHidden = written === undefined ? !hasKeys : isHiddenKey(written) || (!hasKeys && !isKey(written))
+    return isHidden ? { kind: 'unknown' } : this.#keys.credentialsOf(fields)
+  }
 }
 
-function placeOf(entry: unknown): SplitUrl | undefined {
-  return splitUrl((isObject(entry) ? requestLineOf(entry)?.url : undefined) ?? '')
+function countUrl(entry: unknown, urls: Map<string, number>): void {
+  const url = isObject(entry) ? requestLineOf(entry)?.url : undefined
+  if (url !== undefined) urls.set(url, (urls.get(url) ?? 0) + 1)
+}
+
+/** Most requests have the same value. */
+const isHiddenKey = memoize(hidesKey, { limit: 1_000, longest: 200 })
+
+/** Whether a value of Authorization has the form that the service asks for. */
+function isKey(written: string): boolean {
+  return presentedSecretIn(written.trim()) !== undefined
 }
 
 /** A request whose body may be read in another way if one of these fields is unknown. */
@@ -151,20 +290,6 @@ function findOverlaps(found: readonly FoundExchange[]): readonly boolean[] {
   return overlaps
 }
 
-/** What a recording says about the sender. Browsers leave the key out, and so do many who pass a recording on. */
-function credentialsOf(fields: HeaderFields, recording: Recording, keys: Keys): Credentials {
-  const { path, isOwn, hasKeys } = recording
-  const written = fieldOf(fields, 'authorization')
-  if (!isOwn) {
-    const isHidden = written === undefined ? !hasKeys : recording.hidesKey(written) || (!hasKeys && !isKey(written))
-    return isHidden ? { kind: 'unknown' } : keys.credentialsOf(fields)
-  }
-  if (written === undefined) return { kind: 'none' }
-  // Each file names its keys independently, so the same name in another file may be another key.
-  const read = readCredentials(written, (name) => keys.renameKey(path, name))
-  return read ?? keys.credentialsOf(fields)
-}
-
 /** In milliseconds: how much later the second observer of an exchange may have seen it. */
 const DELAY = 10_000
 
@@ -173,31 +298,32 @@ const DELAY = 10_000
  * two exports of one recording. Only different observers repeat an exchange: if one observer has seen an answer twice,
  * the service has given it twice. The exchanges are in order of time; of two entries, the one with a body stays.
  */
-function dropDuplicates(found: readonly FoundExchange[]): readonly FoundExchange[] {
+function withoutRepeated(found: readonly FoundExchange[]): readonly FoundExchange[] {
   const dropped = new Set<FoundExchange>()
-  /** The latest exchange with a request id, or without one, with an address. */
   const latest = new Map<string, FoundExchange>()
   for (const exchange of found) {
-    const name = exchange.requestId ?? exchange.target
-    const other = latest.get(name)
-    if (other === undefined || !isSame(other, exchange)) latest.set(name, exchange)
-    else if (other.hasBody || !exchange.hasBody) dropped.add(exchange)
-    else {
-      dropped.add(other)
-      exchange.isAfterGap ||= other.isAfterGap
-      latest.set(name, exchange)
-    }
+    const [[, id = ''] = []] = fieldsOf(exchange.entry['response'], 'x-request-id')
+    if (id === '' || isReplaced(id)) continue
+    const other = latest.get(id)
+    const isRepeated = other !== undefined && isSame(other, exchange)
+    const isBetter = !isRepeated || (hasBody(exchange) && !hasBody(other))
+    if (isBetter) latest.set(id, exchange)
+    if (!isRepeated) continue
+    dropped.add(isBetter ? other : exchange)
+    if (isBetter) exchange.isAfterGap ||= other.isAfterGap
   }
   return dropped.size === 0 ? found : found.filter((exchange) => !dropped.has(exchange))
 }
 
-/** Whether two exchanges are one. Their request ids are the same, or their addresses if they have none. */
+/** Whether two exchanges with the same request id are one. */
 function isSame(one: FoundExchange, other: FoundExchange): boolean {
-  const { status, observer, requestId } = one
-  if (one.method !== other.method || one.target !== other.target || status !== other.status) return false
-  const hasId = requestId !== undefined
-  const isCopy = one.at === other.at && one.until === other.until
-  if (one.recording !== other.recording) return isCopy || (hasId && other.at <= one.until + DELAY)
-  if (observer === other.observer) return isCopy && hasId
-  return other.at <= one.until + (hasId ? DELAY : 0)
+  if (one.method !== other.method || one.target !== other.target || one.status !== other.status) return false
+  if (one.at === other.at && one.until === other.until) return true
+  const isSameObserver = one.recording === other.recording && observerOf(one.entry) === observerOf(other.entry)
+  return !isSameObserver && other.at <= one.until + DELAY
+}
+
+function hasBody({ entry: { response } }: FoundExchange): boolean {
+  const content = isObject(response) ? response['content'] : undefined
+  return isObject(content) && typeof content['text'] === 'string' && content['text'] !== ''
 }

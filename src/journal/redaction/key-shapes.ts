@@ -8,20 +8,14 @@ const KEY = String.raw`key_[0-9A-Za-z]{8}\.[0-9A-Za-z]+`
 /** The id of a sandbox is a key. */
 const SANDBOX = 'sandbox_[!#$%()*+./0-9:=?@A-Z^_`a-z{|}~-]+'
 /** Texts that look like a key, whole or cut off. */
-const SHAPES = new RegExp(`${KEY}|${SANDBOX}`, 'g')
-const WHOLE_KEY = new RegExp(`^${KEY}$`)
+export const SHAPES: RegExp = new RegExp(`${KEY}|${SANDBOX}`, 'g')
+const WHOLE = new RegExp(`^(?:${KEY}|${SANDBOX})$`)
 /** Messages about a sandbox name its file. */
 const LOGGED = new RegExp(`(?<=account-)sandbox_[a-z0-9_-]+(?=\\.json)|${SHAPES.source}`, 'g')
 
-/** Whether the form of a secret is enough to recognise it. After `sandbox_`, there may be any character. */
-export function hasKeyForm(secret: string): boolean {
-  return secret.startsWith('sandbox_') || WHOLE_KEY.test(secret)
-}
-
-/** Calls `note` for every text that looks like a key. */
-export function findKeys(text: string, note: (start: number, end: number) => void): void {
-  SHAPES.lastIndex = 0
-  for (let found = SHAPES.exec(text); found !== null; found = SHAPES.exec(text)) note(found.index, SHAPES.lastIndex)
+/** Whether a text as a whole looks like a key. */
+export function isShaped(text: string): boolean {
+  return WHOLE.test(text)
 }
 
 /** Hides every text that looks like a key. */

@@ -4,7 +4,7 @@ import { isObject } from '../../ground/json.ts'
 import { memoize } from '../../ground/memo.ts'
 import { queryOf, readParameters } from '../../ground/target.ts'
 import type { RecordedBody } from '../entry.ts'
-import { findKeys, HIDDEN } from './key-shapes.ts'
+import { HIDDEN, SHAPES } from './key-shapes.ts'
 import { type Secrets, SHORT } from './secrets.ts'
 
 /**
@@ -54,14 +54,17 @@ export function credentialsInQuery(target: string): readonly string[] {
  * The secrets in a field with credentials: the whole value or the part after its scheme, and each word that is too long
  * to be an ordinary one.
  */
-export function secretsIn(value: string): string[] {
-  const [, scheme = '', rest = ''] = WITH_SCHEME.exec(value) ?? []
-  const secret = scheme === '' || scheme.includes('=') ? value : rest
-  const words = secret.split(/[\s,;="]+/).filter(({ length }) => length > SHORT)
-  const decoded = /^basic$/i.test(scheme) ? Buffer.from(rest, 'base64').toString() : ''
-  const password = decoded.slice(decoded.indexOf(':') + 1)
-  return [...new Set([secret, ...words, ...(password === '' ? [] : [password])])]
-}
+export const secretsIn = memoize(
+  (value): readonly string[] => {
+    const [, scheme = '', rest = ''] = WITH_SCHEME.exec(value) ?? []
+    const secret = scheme === '' || scheme.includes('=') ? value : rest
+    const words = secret.split(/[\s,;="]+/).filter(({ length }) => length > SHORT)
+    const decoded = /^basic$/i.test(scheme) ? Buffer.from(rest, 'base64').toString() : ''
+    const password = decoded.slice(decoded.indexOf(':') + 1)
+    return [...new Set([secret, ...words, ...(password === '' ? [] : [password])])]
+  },
+  { limit: 256, longest: 4_096 },
+)
 
 /** Creates a function that hides secrets, in a text that belongs to no request. */
 export function redactorForAll(secrets: Secrets): Redact {
@@ -150,94 +153,62 @@ export function startOfCharacter(bytes: Buffer, place: number): number {
   return start
 }
 
-/** What a letter after a backslash means in JSON. Any other character means itself. */
-const LETTERS: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
+/** An escape in a URL, or in JSON, that may stand for any character. */
+const ESCAPE = /%([\da-f]{2})|\\u00([\da-f]{2})/gi
 
-/** Escapes in a URL and in JSON, by their first character, with their meanings. Any character may be escaped. */
-const ESCAPES: readonly (readonly [begin: string, form: RegExp, meaningOf: (found: string) => string])[] = [
-  ['%', /%[0-9a-f]{2}/gi, (found) => readCode(found.slice(1))],
-  [
-    '\\',
-    /\\(?:u[0-9a-f]{4}|["\\/bfnrt])/gi,
-    (found) => (found.length === 6 ? readCode(found.slice(2)) : (LETTERS[found.charAt(1)] ?? found.charAt(1))),
-  ],
-]
-
-function readCode(hex: string): string {
-  return String.fromCharCode(Number.parseInt(hex, 16))
-}
-
-/** A text with the meanings of its escapes, each of which is one character, and where each character began. */
-function decode(text: string, form: RegExp, meaningOf: (found: string) => string) {
-  const places: number[] = []
-  let place = 0
-  const noteUpTo = (end: number) => {
-    while (place < end) places.push(place++)
-  }
-  const decoded = text.replaceAll(form, (found, index: number) => {
-    noteUpTo(index)
-    places.push(index)
-    place = index + found.length
-    return meaningOf(found)
+/** A text without escapes, except for those of characters that JSON needs escapes for. */
+function withoutEscapes(text: string): string {
+  return text.replaceAll(ESCAPE, (found, inUrl: string | undefined, inJson: string) => {
+    const character = String.fromCharCode(Number.parseInt(inUrl ?? inJson, 16))
+    return inUrl === undefined && /["\\\p{Cc}]/u.test(character) ? found : character
   })
-  noteUpTo(text.length)
-  return { decoded, places }
 }
 
-/** An escape, or the beginning of a key: without one, a text has only the known secrets that it shows as they are. */
-const SUSPICIOUS = /[%\\]|key_|sandbox_/
-
-/** Whether a text has no secret, as nearly all have none. To hide nothing in it would take longer. */
-function isPlain(text: string, known: readonly Secrets[]): boolean {
-  if (SUSPICIOUS.test(text)) return false
-  for (const secrets of known) if (secrets.nextIn(text) >= 0) return false
-  return true
-}
-
-/** Replaces the known secrets and the texts that look like a key. For `end`, see `Redact`. */
+/**
+ * Replaces the known secrets and the texts that look like a key. A text with a secret in escapes is shown without these.
+ * For `end`, see `Redact`.
+ */
 export function hideSecrets(
   text: string,
   known: readonly Secrets[],
-  labelOf: (found: string) => string = hideWhole,
+  labelOf: (found: string) => string = () => HIDDEN,
   end = text.length,
 ): string {
-  if (isPlain(text, known)) return end >= text.length ? text : text.slice(0, end)
-  return hideFound(text, known, labelOf, end)
-}
-
-function hideWhole(): string {
-  return HIDDEN
-}
-
-/** A function of its own, because a call of this one makes objects before it looks at the text. */
-function hideFound(text: string, known: readonly Secrets[], labelOf: (found: string) => string, end: number): string {
-  const ranges: [start: number, end: number][] = []
-  const note = (start: number, end: number) => void ranges.push([start, end])
-  const search = (reading: string, noteIn: typeof note) => {
-    for (const secrets of known) secrets.find(reading, noteIn)
-    findKeys(reading, noteIn)
-  }
-  search(text, note)
-  for (const [begin, form, meaningOf] of ESCAPES) {
-    if (!text.includes(begin)) continue
-    const { decoded, places } = decode(text, form, meaningOf)
-    search(decoded, (start, last) => note(places[start] ?? 0, places[last] ?? text.length))
-  }
-  if (ranges.length === 0) return end >= text.length ? text : text.slice(0, end)
+  const plain = /[%\\]/.test(text) ? withoutEscapes(text) : text
+  const isEscaped = plain !== text && rangesIn(plain, known).length > rangesIn(text, known).length
+  const [shownText, limit] = isEscaped ? [plain, Math.max(0, end - (text.length - plain.length))] : [text, end]
+  const ranges = rangesIn(shownText, known)
+  if (ranges.length === 0) return limit >= shownText.length ? shownText : shownText.slice(0, limit)
   let hidden = ''
   let shown = 0
   for (const [first, last] of merge(ranges)) {
-    if (first >= end) break
-    hidden += text.slice(shown, first) + labelOf(text.slice(first, last))
+    if (first >= limit) break
+    hidden += shownText.slice(shown, first) + labelOf(shownText.slice(first, last))
     shown = last
   }
-  return hidden + text.slice(shown, Math.max(shown, end))
+  return hidden + shownText.slice(shown, Math.max(shown, limit))
+}
+
+type Range = [start: number, end: number]
+const NOWHERE: readonly Range[] = []
+
+/** Where the secrets are. Nearly all texts have none, for which this makes no object. */
+function rangesIn(text: string, known: readonly Secrets[]): readonly Range[] {
+  let ranges: Range[] | undefined
+  const look = (pattern: RegExp) => {
+    if (text.search(pattern) < 0) return
+    ranges ??= []
+    for (const { 0: found, index } of text.matchAll(pattern)) ranges.push([index, index + found.length])
+  }
+  look(SHAPES)
+  for (const { pattern } of known) if (pattern !== undefined) look(pattern)
+  return ranges ?? NOWHERE
 }
 
 /** The ranges in order. Overlapping ranges become one. */
-function merge(ranges: [start: number, end: number][]): [start: number, end: number][] {
-  const merged: [start: number, end: number][] = []
-  for (const [start, end] of ranges.sort(([one], [other]) => one - other)) {
+function merge(ranges: readonly Range[]): Range[] {
+  const merged: Range[] = []
+  for (const [start, end] of ranges.toSorted(([one], [other]) => one - other)) {
     const last = merged.at(-1)
     if (last !== undefined && start < last[1]) last[1] = Math.max(last[1], end)
     else merged.push([start, end])

@@ -6,12 +6,11 @@ import { memoizeWeakly } from '../../ground/memo.ts'
 import { hashKey } from '../../ground/secrets.ts'
 import { outline } from '../../ground/show.ts'
 import { fieldOf, type RecordedBody } from '../entry.ts'
-import { HIDDEN, hasKeyForm } from './key-shapes.ts'
+import { HIDDEN, isShaped } from './key-shapes.ts'
 import {
   credentialsIn,
   credentialsInQuery,
   hideSecrets,
-  isCredential,
   type Redact,
   recordBody,
   redactHeader,
@@ -32,7 +31,7 @@ const OWN_FIELDS: ReadonlySet<string | number> = new Set([
 const KEPT = 256
 
 /** How many keys of accounts are known at most, the newest. A server may give any number of keys. */
-const KNOWN = 10_000
+const KNOWN = 1_000
 /** The number of characters that are kept of a value from a body that is too long. */
 const VALUE = 500
 
@@ -44,12 +43,6 @@ interface Sender {
   key?: string | undefined
 }
 
-/** Header fields as they came, and as the journal shows them. */
-interface ShownFields {
-  fields: readonly string[]
-  shown: readonly string[]
-}
-
 /** Hides the secrets of a server, and those that a request presents, in all parts of an exchange. */
 export class RequestRedaction {
   readonly redact: Redact
@@ -58,21 +51,20 @@ export class RequestRedaction {
   readonly #limit: number
   readonly #longest: number
   readonly #recordLong: (body: Content) => RecordedBody
-  /** By their number: the header fields of the last request with so many, and how they are shown. Most come again. */
-  readonly #seen = new Map<number, ShownFields>()
+  /** By their number: the last header fields, and how they are shown. Most come again at the same place. */
+  readonly #seen = new Map<number, { fields: readonly string[]; shown: readonly string[] }>()
 
-  constructor(known: Secrets, { headers, key }: Sender, credentials: readonly string[], limit: number) {
-    const presented = new Secrets(credentials.filter((secret) => !known.has(secret)))
+  /** `credentials` are those that are not known to the server. */
+  constructor({ headers, key }: Sender, known: Secrets, credentials: Secrets, limit: number) {
     const authorization = fieldOf(headers, 'authorization') ?? ''
     const own = new Set(secretsIn(authorization))
     const secret = presentedSecretIn(authorization)
     this.presented = secret === undefined ? undefined : hashKey(secret)
     const ownLabel = key === undefined ? HIDDEN : `${key}.${HIDDEN}`
     const labelOf = (found: string) => (own.has(found) ? ownLabel : HIDDEN)
-    const all = presented.size === 0 ? [known] : [known, presented]
     this.#limit = limit
-    this.#longest = ESCAPED * Math.max(known.longest, presented.longest, LONGEST_SHAPE)
-    this.redact = (text, end) => hideSecrets(text, all, labelOf, end)
+    this.#longest = ESCAPED * Math.max(known.longest, credentials.longest, LONGEST_SHAPE)
+    this.redact = (text, end) => hideSecrets(text, [known, credentials], labelOf, end)
     this.#recordLong = memoizeWeakly((body) => this.#record(body))
   }
 
@@ -118,41 +110,25 @@ export class RequestRedaction {
   /** The header fields of a request. */
   headers(fields: readonly string[]): readonly string[] {
     const last = this.#seen.get(fields.length)
-    if (last !== undefined && fields.every((each, index) => each === last.fields[index])) return last.shown
-    // What is the same at the same place is shown in the same way.
-    const shown = last?.shown.slice() ?? []
-    for (let index = 0; index < fields.length; index += 2) {
-      const [name = '', value = ''] = [fields[index], fields[index + 1]]
-      if (last !== undefined && name === last.fields[index] && value === last.fields[index + 1]) continue
-      shown[index] = this.redact(name)
-      shown[index + 1] = redactHeader(name, value, this.redact)
-    }
+    const shown = fields.map((each, index) => {
+      const before = index % 2 === 0 ? index : index - 1
+      const isKnown = last?.fields[index] === each && last.fields[before] === fields[before]
+      return (isKnown ? last.shown[index] : undefined) ?? this.#hideField(fields, index)
+    })
     this.#seen.set(fields.length, { fields, shown })
     return shown
   }
 
   /** The header fields of a response of the service. Those of a response that is foreign to it may all repeat anything. */
   responseHeaders(fields: readonly (string | number)[], isForeign = false): readonly (string | number)[] {
-    let shown: (string | number)[] | undefined
-    for (let index = 0; index < fields.length; index += 2) {
-      const [name = '', value = ''] = [fields[index], fields[index + 1]]
-      if (OWN_FIELDS.has(name) && !isForeign) continue
-      shown ??= fields.slice()
-      shown[index] = this.redact(String(name))
-      if (typeof value === 'string') shown[index + 1] = redactHeader(String(name), value, this.redact)
-    }
-    return shown ?? fields
+    const isOwn = fields.every((name, index) => index % 2 === 1 || OWN_FIELDS.has(name))
+    if (isOwn && !isForeign) return fields
+    return fields.map((each, index) => (typeof each === 'string' ? this.#hideField(fields, index) : each))
   }
 
-  /** Whether the last fields of this number had the same names, and the same credentials. */
-  hasSameSecrets(fields: readonly string[]): boolean {
-    const last = this.#seen.get(fields.length)?.fields
-    if (last === undefined) return false
-    for (let index = 0; index < fields.length; index += 2) {
-      if (fields[index] !== last[index]) return false
-      if (fields[index + 1] !== last[index + 1] && isCredential(fields[index] ?? '')) return false
-    }
-    return true
+  #hideField(fields: readonly (string | number)[], index: number): string {
+    const text = String(fields[index])
+    return index % 2 === 0 ? this.redact(text) : redactHeader(String(fields[index - 1]), text, this.redact)
   }
 }
 
@@ -168,8 +144,6 @@ export class RequestRedactions {
   readonly #learned = new Set<string>()
   readonly #limit: number
   readonly #kept = new Map<string, RequestRedaction>()
-  /** The redaction of the last request with each key. */
-  readonly #last = new Map<string | undefined, RequestRedaction>()
 
   /** `limit` is the number of bytes that are kept of each body. */
   constructor(known: Secrets, limit: number) {
@@ -180,10 +154,10 @@ export class RequestRedactions {
   /** Hides these keys of accounts from now on, in the requests of every account. Those with the usual form are known. */
   learn(keys: readonly string[]): void {
     for (const key of keys) {
-      if (hasKeyForm(key) || this.#known.has(key)) continue
+      if (isShaped(key) || this.#known.has(key)) continue
       this.#known.add(key)
       this.#learned.add(key)
-      this.#forget()
+      this.#kept.clear()
       const [oldest = ''] = this.#learned
       if (this.#learned.size <= KNOWN) continue
       this.#learned.delete(oldest)
@@ -193,23 +167,15 @@ export class RequestRedactions {
 
   of(sender: Sender): RequestRedaction {
     const { headers, target, key } = sender
-    const inQuery = credentialsInQuery(target)
-    const last = inQuery.length === 0 ? this.#last.get(key) : undefined
-    if (last?.hasSameSecrets(headers)) return last
-    const credentials = [...credentialsIn(headers), ...inQuery]
-    const name = [key, fieldOf(headers, 'authorization'), ...credentials].join('\n')
+    const presented = [...credentialsIn(headers), ...credentialsInQuery(target)]
+    const name = [key, fieldOf(headers, 'authorization'), ...presented].join('\n')
     let redaction = this.#kept.get(name)
     if (redaction === undefined) {
-      redaction = new RequestRedaction(this.#known, sender, credentials, this.#limit)
-      if (this.#kept.size >= KEPT) this.#forget()
+      const credentials = new Secrets(presented.filter((secret) => !this.#known.has(secret)))
+      redaction = new RequestRedaction(sender, this.#known, credentials, this.#limit)
+      if (this.#kept.size >= KEPT) this.#kept.clear()
       this.#kept.set(name, redaction)
     }
-    if (inQuery.length === 0) this.#last.set(key, redaction)
     return redaction
-  }
-
-  #forget(): void {
-    this.#kept.clear()
-    this.#last.clear()
   }
 }

@@ -1,15 +1,16 @@
-import { lstatSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
+import { readJson } from '../../ground/json.ts'
 import { clearInterval, pause, setInterval } from '../../ground/timers.ts'
 import { StoreError } from '../store-error.ts'
-import { codeOf } from './file-adapter.ts'
 
 /** In milliseconds: how often the holder renews its lock, and when a lock without renewal is dead. */
 const RENEWAL = 2_000
 const PATIENCE = 10_000
 /** In milliseconds, how often a start looks whether the lock of another machine or container is renewed. */
 const LOOK = 1_000
+const OURS = JSON.stringify({ pid: process.pid, host: hostname() })
 
 export interface LockOptions {
   /** Called with one sentence when the lock of another process makes the start wait, and when it is taken over. */
@@ -28,17 +29,13 @@ const lockedHere = new Set<string>()
  * @throws StoreError
  */
 export async function lockFolder(folder: string, options: LockOptions = {}): Promise<() => void> {
-  const { warn, repeat = repeatQuietly, pause: wait = pause } = options
+  const { repeat = repeatQuietly } = options
   const realPath = realpathSync(folder)
   if (lockedHere.has(realPath)) throw new StoreError('locked', `${folder} is open in this process already`)
   const path = join(folder, '.lock')
   lockedHere.add(realPath)
   try {
-    await awaitRenewal(path, wait, warn)
-    const former = takeLock(path)
-    if (former !== undefined) {
-      warn?.(`The lock of ${folder} is taken over from ${nameHolder(former)}, which has left it behind.`)
-    }
+    await takeLock(path, options)
   } catch (error) {
     lockedHere.delete(realPath)
     throw error
@@ -60,51 +57,43 @@ function repeatQuietly(milliseconds: number, task: () => void): () => void {
   return () => clearInterval(timer)
 }
 
-/** Waits until the lock of a process that cannot be seen from here is renewed, or has not been for a while. */
-async function awaitRenewal(
-  path: string,
-  wait: NonNullable<LockOptions['pause']>,
-  warn: LockOptions['warn'],
-): Promise<void> {
-  const found = readLock(path)
-  if (found === undefined || stateOf(found) !== 'unseen') return
-  warn?.(
-    `${dirname(path)} is locked by ${nameHolder(found)}, which cannot be seen from here: the start waits up to ${PATIENCE / 1000} seconds, and goes on if the lock is not renewed.`,
-  )
-  const time = timeOf(path)
-  for (let waited = 0; waited < PATIENCE && timeOf(path) === time; waited += LOOK) await wait(LOOK)
-}
-
 /** Writes over the lock what it has, so that the file system gives it a new time. */
 function renewLock(path: string): void {
   try {
     if (readLock(path) === OURS) writeFileSync(path, OURS, { flag: 'r+' })
   } catch {
-    // The folder is gone or cannot be written to. The next write tells the user.
+    // The folder cannot be written to. The next write tells the user.
   }
 }
 
-/** Returns the content of a dead lock that was replaced. @throws StoreError `locked` if the lock is alive */
-function takeLock(path: string): string | undefined {
-  if (createLock(path)) return undefined
+async function takeLock(path: string, { warn, pause: wait = pause }: LockOptions): Promise<void> {
+  if (createLock(path)) return
   const found = readLock(path)
-  const state = stateOf(found)
-  if (state === 'runs') throw heldBy(path, found)
-  // Only one process at a time does this: otherwise the slower one of two would replace the new lock of the faster one.
-  const successor = `${path}.next`
-  takeLock(successor)
-  // Both times come from the file system, so no two clocks need agree.
-  const age = timeOf(successor) - timeOf(path)
-  if (readLock(path) !== found || (state === 'unseen' && age < PATIENCE)) {
-    rmSync(successor)
-    throw heldBy(path, readLock(path))
+  const holder = nameHolder(found)
+  const folder = dirname(path)
+  const remedy = `stop it, choose another folder, or remove ${path} if that process is not a dmarc-understudy`
+  const refusal = new StoreError('locked', `${folder} is in use by ${holder}: ${remedy}`)
+  if (stateOf(found) === 'unseen') {
+    const waits = `the start waits up to ${PATIENCE / 1000} seconds, and goes on if the lock is not renewed`
+    warn?.(`${folder} is locked by ${holder}, which cannot be seen from here: ${waits}.`)
+    const time = timeOf(path)
+    for (let waited = 0; waited < PATIENCE && timeOf(path) === time; waited += LOOK) await wait(LOOK)
+    if (timeOf(path) !== time) throw refusal
+  } else if (stateOf(found) === 'runs') throw refusal
+  // Of two that take it over, one finds it gone, or has taken the new lock of the other, and gives that back.
+  const aside = `${path}.${process.pid}`
+  try {
+    renameSync(path, aside)
+    if (readLock(aside) !== found) {
+      renameSync(aside, path)
+      throw refusal
+    }
+    rmSync(aside)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
   }
-  renameSync(successor, path)
-  return found
-}
-
-function timeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
+  if (!createLock(path)) throw refusal
+  warn?.(`The lock of ${folder} is taken over from ${holder}, which has left it behind.`)
 }
 
 /** Returns false if the file exists already. */
@@ -113,42 +102,27 @@ function createLock(path: string): boolean {
     writeFileSync(path, OURS, { flag: 'wx', mode: 0o600 })
     return true
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
     throw error
   }
 }
 
-interface Holder {
-  pid: number
-  host: string
+function timeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
 }
-
-const OURS = JSON.stringify({ pid: process.pid, host: hostname() } satisfies Holder)
 
 /** The content of the lock; `undefined` if there is none. */
 function readLock(path: string): string | undefined {
-  try {
-    const status = lstatSync(path, { throwIfNoEntry: false })
-    // Reading a pipe would never end. A dangling link can be neither read nor replaced by a file.
-    if (status?.isFile() === false) {
-      throw new StoreError('unusable', `${path} is not a regular file; remove it or choose another folder`)
-    }
-    return status && readFileSync(path, 'utf8')
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined
-    throw error
-  }
+  return statSync(path, { throwIfNoEntry: false }) && readFileSync(path, 'utf8')
 }
 
 /** `undefined` if the process was killed before it wrote its name. */
-function holderIn(lock: string | undefined): Holder | undefined {
-  try {
-    const holder = JSON.parse(lock ?? '')
-    // Zero and negative numbers name groups of processes.
-    return Number.isSafeInteger(holder.pid) && holder.pid > 0 && typeof holder.host === 'string' ? holder : undefined
-  } catch {
-    return undefined
-  }
+function holderIn(lock = ''): { pid: number; host: string } | undefined {
+  const { pid, host } = (readJson(lock) ?? {}) as { pid?: unknown; host?: unknown }
+  // Zero and negative numbers name groups of processes.
+  return Number.isSafeInteger(pid) && Number(pid) > 0 && typeof host === 'string'
+    ? { pid: Number(pid), host }
+    : undefined
 }
 
 /** What can be seen of the process that holds a lock. */
@@ -162,13 +136,8 @@ function stateOf(lock: string | undefined): 'runs' | 'ended' | 'unseen' {
     return 'runs'
   } catch (error) {
     // Any other error means that the process runs, but that this process may not signal it.
-    return codeOf(error) === 'ESRCH' ? 'ended' : 'runs'
+    return (error as NodeJS.ErrnoException).code === 'ESRCH' ? 'ended' : 'runs'
   }
-}
-
-function heldBy(path: string, lock: string | undefined): StoreError {
-  const advice = `stop it, choose another folder, or remove ${path} if that process is not a dmarc-understudy`
-  return new StoreError('locked', `${dirname(path)} is in use by ${nameHolder(lock)}: ${advice}`)
 }
 
 function nameHolder(lock: string | undefined): string {

@@ -1,35 +1,20 @@
 import { createHash } from 'node:crypto'
-import { readdirSync, rmSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { Low } from 'lowdb'
 import type { Settings } from '../../domain/settings.ts'
 import type { Awaitable } from '../../ground/awaitable.ts'
-import { isObject } from '../../ground/json.ts'
-import { Semaphore } from '../../ground/semaphore.ts'
+import { quoteWord } from '../../ground/shell-word.ts'
 import { Accounts, type AccountsOptions } from '../accounts.ts'
 import type { AccountDatabase, StoredAccount } from '../kept-account.ts'
 import type { AccountRecord } from '../record.ts'
 import { StoreError } from '../store-error.ts'
-import {
-  type Durability,
-  damagedFile,
-  type FileAccess,
-  FileAdapter,
-  type FileFormat,
-  syncFolder,
-  type WriteFailureListener,
-  WriteFailures,
-} from './file-adapter.ts'
-import { accountFormat, parseJson } from './file-format.ts'
+import { AccountFile, type Durability, type FileAccess, syncFolder, type WriteFailureListener } from './account-file.ts'
+import { accountParser, damagedFile } from './file-format.ts'
 import { lockFolder } from './folder-lock.ts'
-import { describeExposure, makeFolder, unusableFolder } from './private-folder.ts'
 
-/** How many files are written at the same time: each needs a file descriptor, and there may be thousands of accounts. */
-const MAX_WRITES = 64
 /** The temporary file that a killed process has left during a write. */
 const LEFTOVER = /^\.account[-~].*\.json\.tmp$/
-/** The file with the number of the last generated id. */
-const LAST_ID = '.last-id.json'
 
 export interface FolderOptions extends AccountsOptions {
   /** Returns the problem of an account whose file has the right shape. */
@@ -50,26 +35,18 @@ export async function openFolderStore(
   { validate = () => undefined, durability = 'rename', writeFailures, ...options }: FolderOptions = {},
 ): Promise<Accounts> {
   const folder = resolve(directory)
-  const made = makeFolder(folder)
-  if (durability === 'fsync') for (const each of made) await syncFolder(dirname(each))
-  const release = await lock(folder, options.warn)
-  const exposure = made.length > 0 ? undefined : describeExposure(folder)
-  if (exposure !== undefined) options.warn?.(exposure)
-  const access = { durability, failures: new WriteFailures(writeFailures), semaphore: new Semaphore(MAX_WRITES) }
-  const format = accountFormat(settings, validate)
-  const adapterAt = (path: string) => new FileAdapter(path, format, access)
-  const adapterOf = (accountId: string) => adapterAt(join(folder, fileName(accountId)))
-
+  const release = await openFolder(folder, durability, options.warn)
+  const parse = accountParser(settings, validate)
+  const access = { parse, durability, failures: writeFailures, isFailing: false }
+  const fileOf = (accountId: string) => new AccountFile(join(folder, fileName(accountId)), access)
   try {
     const driver = {
-      open: (accountId: string) => new Low<StoredAccount | null>(adapterOf(accountId), null),
-      nextNumber: await openNumbers(folder, access),
-      remove: (accountId: string) => adapterOf(accountId).remove(),
+      open: (accountId: string) => new Low<StoredAccount | null>(fileOf(accountId), null),
+      remove: (accountId: string) => fileOf(accountId).remove(),
       close: release,
     }
-    const databases = await readAccounts(folder, adapterAt)
     const accounts = new Accounts(driver, options)
-    accounts.load(databases)
+    accounts.load(await readAccounts(folder, access))
     return accounts
   } catch (error) {
     release()
@@ -77,77 +54,58 @@ export async function openFolderStore(
   }
 }
 
-/** The accounts in the folder. @throws StoreError for the first damaged one */
-async function readAccounts(
-  folder: string,
-  adapterAt: (path: string) => FileAdapter<StoredAccount>,
-): Promise<AccountDatabase[]> {
+/**
+ * Makes a folder that only its owner can use, and its missing parents. Returns whether it is new. With `recursive`, `mkdir`
+ * of Node.js does not return if nothing can be made in an existing parent, such as /proc.
+ */
+function makeFolder(folder: string): boolean {
+  const isThere = () => statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true
+  if (isThere()) return false
+  const parent = dirname(folder)
+  if (parent !== folder) makeFolder(parent)
+  try {
+    mkdirSync(folder, 0o700)
+  } catch (error) {
+    // Another process may have made the folder first.
+    if (!isThere()) throw error
+  }
+  return true
+}
+
+/** Makes a folder that only its owner can use, if it is not there, and locks it. @throws StoreError */
+async function openFolder(folder: string, durability: Durability, warn: FolderOptions['warn']): Promise<() => void> {
+  try {
+    const isNew = makeFolder(folder)
+    if (isNew && durability === 'fsync') await syncFolder(dirname(folder))
+    // On Windows, the mode does not describe the access of other users.
+    if (process.platform !== 'win32' && (statSync(folder).mode & 0o077) !== 0) {
+      const remedy = `keep them out with: chmod 700 ${quoteWord(folder)}`
+      warn?.(`Other users of this machine can look into ${folder}; ${remedy}`)
+    }
+    return await lockFolder(folder, { warn })
+  } catch (cause) {
+    if (cause instanceof StoreError) throw cause
+    const { code = '' } = cause as NodeJS.ErrnoException
+    const problem = ['EEXIST', 'ENOTDIR'].includes(code) ? 'is not a folder' : `cannot be written to (${code})`
+    throw new StoreError('unusable', `${folder} ${problem}`, { cause })
+  }
+}
+
+/** The accounts in the folder. Removes what killed processes have left. @throws StoreError for the first damaged one */
+async function readAccounts(folder: string, access: FileAccess): Promise<AccountDatabase[]> {
+  const names = readdirSync(folder).sort()
+  for (const name of names) if (LEFTOVER.test(name)) rmSync(join(folder, name))
   const databases: AccountDatabase[] = []
-  const holders = new Map<string, string>()
-  for (const name of listFiles(folder)) {
+  for (const name of names) {
+    if (!name.endsWith('.json') || name.startsWith('.')) continue
     const path = join(folder, name)
-    const database = new Low<StoredAccount | null>(adapterAt(path), null)
+    const database = new Low<StoredAccount | null>(new AccountFile(path, access), null)
     await database.read()
-    if (database.data === null) continue
-    refuseMisplaced(path, database.data, holders)
+    const id = database.data?.state.id ?? ''
+    if (fileName(id) !== basename(path)) throw damagedFile(path, `/account/id "${id}" belongs in ${fileName(id)}`)
     databases.push(database)
   }
   return databases
-}
-
-/** Creates the function that gives the numbers of generated ids. No number returns, also after a restart. */
-async function openNumbers(folder: string, access: FileAccess): Promise<() => Promise<number>> {
-  const last = new Low(new FileAdapter(join(folder, LAST_ID), lastIdFormat, access), { number: 0 })
-  await last.read()
-  let writing = Promise.resolve()
-  return async () => {
-    const number = ++last.data.number
-    // One write after the other, after a failed one too.
-    writing = writing.catch(() => {}).then(() => last.write())
-    await writing
-    return number
-  }
-}
-
-async function lock(folder: string, warn: FolderOptions['warn']): Promise<() => void> {
-  try {
-    return await lockFolder(folder, { warn })
-  } catch (error) {
-    throw error instanceof StoreError ? error : unusableFolder(folder, error)
-  }
-}
-
-const lastIdFormat: FileFormat<{ number: number }> = {
-  parse(path, content) {
-    const data = parseJson(path, content)
-    const number = isObject(data) ? data['number'] : undefined
-    if (typeof number !== 'number' || !Number.isSafeInteger(number)) throw damagedFile(path, '/number is no integer')
-    return { number }
-  },
-  stringify: (data) => `${JSON.stringify(data)}\n`,
-}
-
-/** The names of the account files, sorted. Removes the temporary files that killed processes have left. */
-function listFiles(folder: string): string[] {
-  const names = readdirSync(folder)
-  for (const name of names.filter((each) => LEFTOVER.test(each))) {
-    try {
-      rmSync(join(folder, name))
-    } catch {
-      // The next write of that account reports the problem.
-    }
-  }
-  return names.filter((name) => name.endsWith('.json') && !name.startsWith('.')).sort()
-}
-
-/** Refuses an account in the file of another, or with the key of another. `holders` are the accounts by key so far. */
-function refuseMisplaced(path: string, { state: { id, keys } }: StoredAccount, holders: Map<string, string>): void {
-  if (fileName(id) !== basename(path)) throw damagedFile(path, `/account/id "${id}" belongs in ${fileName(id)}`)
-  for (const [index, { hash }] of keys.entries()) {
-    const holder = holders.get(hash)
-    if (holder !== undefined) throw damagedFile(path, `/account/keys/${index} belongs to the account "${holder}" too`)
-  }
-  for (const { hash } of keys) holders.set(hash, id)
 }
 
 /**

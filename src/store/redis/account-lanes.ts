@@ -21,8 +21,6 @@ import { patchBack } from './patches.ts'
 const ATTEMPTS = 50
 /** After how many attempts this process asks the others to wait for it, and how long they do, in milliseconds, at a time. */
 const [PATIENCE, PAUSE] = [2, 2]
-/** How much work on an account is done in one step. */
-const BATCH = 200
 
 /** What stands for an account that does not exist any more. */
 export const GONE = Symbol('gone')
@@ -32,7 +30,7 @@ export interface WorkResult<Value> extends Change<Value> {
   snapshots?: readonly SnapshotRecord[]
   /** The number of the snapshot to keep of the account as it is now, and of the one to drop. */
   keeps?: number
-  drops?: number
+  drops?: number | undefined
   /** Whether it counts as a use of the account, and whether as a change. */
   isUse?: boolean
   isChange?: boolean
@@ -42,25 +40,6 @@ export interface WorkResult<Value> extends Change<Value> {
 
 /** Work on an account. It is pure, because it is done again if another process was faster. */
 type AccountWork<Value> = (account: AccountCopy, real: number) => WorkResult<Value>
-
-interface LaneTask {
-  work: AccountWork<unknown>
-  resolve(value: unknown): void
-  reject(error: unknown): void
-}
-
-/** What several tasks make of an account, one after another. */
-interface LaneStep {
-  after: AccountCopy
-  /** What leads back from each new version. */
-  back: readonly string[]
-  done: readonly { task: LaneTask; value?: unknown; error?: unknown }[]
-  keeps: number | undefined
-  drops: number | undefined
-  isUse: boolean
-  isChange: boolean
-  isOfState: boolean
-}
 
 export interface LaneOptions {
   connection: StoreConnection
@@ -72,14 +51,15 @@ export interface LaneOptions {
 }
 
 /**
- * Does the work on accounts: decides on the copy of this process, and writes if the copy is the present account. All
- * work of this process on one account goes through one lane, in which what waits is decided and written together.
+ * Does the work on accounts: decides on the copy of this process, and writes if the copy is the present account. The work
+ * of this process on one account is done one after the other.
  */
 export class AccountLanes {
   readonly #options: LaneOptions
   /** Names this process among those that share the store. */
   readonly #server = nameInstance()
-  readonly #lanes = new Map<number, LaneTask[]>()
+  /** The ends of the work so far, by incarnation. */
+  readonly #lanes = new Map<number, Promise<unknown>>()
 
   constructor(options: LaneOptions) {
     this.#options = options
@@ -87,61 +67,39 @@ export class AccountLanes {
 
   /** Resolves to the value of the work, which was decided on the present account, once its changes are stored. */
   run<Value>(incarnation: number, work: AccountWork<Value>): Promise<Value | typeof GONE> {
-    return new Promise((resolve, reject) => {
-      const task: LaneTask = { work, resolve: resolve as (value: unknown) => void, reject }
-      const lane = this.#lanes.get(incarnation)
-      if (lane !== undefined) return void lane.push(task)
-      this.#lanes.set(incarnation, [task])
-      void this.#drain(incarnation)
-    })
+    const done = (this.#lanes.get(incarnation) ?? Promise.resolve()).then(() => this.#do(incarnation, work))
+    const ended = done
+      .catch(() => {})
+      .then(() => {
+        if (this.#lanes.get(incarnation) === ended) this.#lanes.delete(incarnation)
+      })
+    this.#lanes.set(incarnation, ended)
+    return done
   }
 
-  async #drain(incarnation: number): Promise<void> {
-    for (;;) {
-      const lane = this.#lanes.get(incarnation) ?? []
-      const tasks = lane.splice(0, BATCH)
-      if (tasks.length === 0) break
-      await this.#settle(incarnation, tasks)
-    }
-    this.#lanes.delete(incarnation)
-  }
-
-  /** Does all of the tasks. A write that fails as a whole for one of them is done for each of them alone. */
-  async #settle(incarnation: number, tasks: readonly LaneTask[]): Promise<void> {
-    let left = tasks
-    try {
-      while (left.length > 0) left = await this.#attempt(incarnation, left)
-    } catch (error) {
-      const isOfOne = error instanceof StoreError && (error.problem === 'taken' || error.problem === 'out-of-memory')
-      if (isOfOne && left.length > 1) for (const task of left) await this.#settle(incarnation, [task])
-      else for (const { reject } of left) reject(error)
-    }
-  }
-
-  /** Does some of the tasks in one step of the store, and returns those that are left. */
-  async #attempt(incarnation: number, tasks: readonly LaneTask[]): Promise<readonly LaneTask[]> {
+  async #do<Value>(incarnation: number, work: AccountWork<Value>): Promise<Value | typeof GONE> {
     const { copies, connection, prefix, clock } = this.#options
     let isPresent = false
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const copy = copies.get(incarnation)
-      const step = copy && decide(copy, tasks, Math.max(clock(), copy.real))
-      const isRead = step === undefined || isUnchanged(step, copy as AccountCopy)
+      const step = copy && decide(copy, work, Math.max(clock(), copy.real))
       // The store has just told the account as it is.
-      if (step !== undefined && isRead && isPresent) return finish(step, tasks)
-      const isCount = step !== undefined && step.after.version === copy?.version && step.keeps === undefined
+      if (step?.isRead === true && isPresent) return step.conclude()
       const turn = [this.#server, attempt >= PATIENCE ? '1' : '0']
-      const args = step === undefined ? unknown(incarnation, turn) : write(copy as AccountCopy, step, turn)
-      const reply = await connection.run(isCount ? 'count' : 'cas', prefix, args, { isRepeatable: isRead })
-      const [outcome, ...rest] = reply as [string, ...string[]]
-      if (outcome === 'taken') throw takenKey((step as LaneStep).after.state, rest)
+      const args = [...(step?.args ?? unknownArguments(incarnation)), ...turn]
+      const isRepeatable = step === undefined || step.isRead
+      const [outcome, ...rest] = (await connection.run(step?.isCount ? 'count' : 'cas', prefix, args, {
+        isRepeatable,
+      })) as [string, ...string[]]
       if (outcome === 'gone') {
         copies.forget(incarnation)
-        for (const { resolve } of tasks) resolve(GONE)
-        return []
+        return GONE
       }
-      if (outcome === 'ok' && step !== undefined) {
-        copies.set({ ...step.after, counted: isCounted(step, copy as AccountCopy) ? `${rest[0]}` : step.after.counted })
-        return finish(step, tasks)
+      if (step !== undefined && outcome === 'taken') throw takenKey(step.after.state, rest)
+      if (step !== undefined && outcome === 'ok') {
+        // Counts of others that this process has not seen are told it later.
+        copies.set(step.isCounted ? { ...step.after, counted: `${rest[0]}` } : step.after)
+        return step.conclude()
       }
       isPresent = outcome === 'stale'
       if (isPresent) copies.set(this.#read(incarnation, copy, rest))
@@ -167,67 +125,61 @@ export class AccountLanes {
   }
 }
 
-/** Tells the callers what their tasks have come to, and returns the tasks that are left. */
-function finish({ done }: LaneStep, tasks: readonly LaneTask[]): readonly LaneTask[] {
-  for (const { task, value, error } of done) error === undefined ? task.resolve(value) : task.reject(error)
-  return tasks.slice(done.length)
+/** What work makes of an account, and how the store is asked for it. */
+interface Step<Value> {
+  after: AccountCopy
+  /** Whether nothing changes, and whether the state stays, so that the store needs no more memory. */
+  isRead: boolean
+  isCount: boolean
+  /** Whether the counters or the snapshots are others. */
+  isCounted: boolean
+  /** The arguments of the script `cas`. */
+  args: string[]
+  /** The value of the work. @throws what the work has thrown */
+  conclude(): Value
 }
 
-function decide(copy: AccountCopy, tasks: readonly LaneTask[], real: number): LaneStep {
-  let after: AccountCopy = copy
-  const back: string[] = []
-  const done: LaneStep['done'][number][] = []
-  let [keeps, drops]: (number | undefined)[] = []
-  let [isUse, isChange, isOfState] = [false, false, true]
-  for (const task of tasks) {
-    try {
-      const outcome = task.work(after, real)
-      const { state = after.state, counters = after.counters, snapshots = after.snapshots } = outcome
-      if (state !== after.state) back.push(patchBack(state, after.state))
-      after = { ...after, state, counters, snapshots, real, version: copy.version + back.length }
-      isUse ||= outcome.isUse === true || outcome.isChange === true
-      isChange ||= outcome.isChange === true
-      isOfState &&= outcome.isOfState === true && counters === copy.counters
-      ;({ keeps, drops } = outcome)
-      done.push({ task, value: outcome.value })
-    } catch (error) {
-      done.push({ task, error })
+function decide<Value>(copy: AccountCopy, work: AccountWork<Value>, real: number): Step<Value> {
+  let result: Partial<WorkResult<Value>> = {}
+  let conclude = () => result.value as Value
+  try {
+    result = work(copy, real)
+  } catch (error) {
+    conclude = () => {
+      throw error
     }
-    // The store keeps the account as this step leaves it.
-    if (keeps !== undefined || drops !== undefined) break
   }
-  return { after, back, done, keeps, drops, isUse, isChange, isOfState }
-}
-
-function isUnchanged({ after, isUse }: LaneStep, copy: AccountCopy): boolean {
-  return after.state === copy.state && after.counters === copy.counters && after.snapshots === copy.snapshots && !isUse
-}
-
-/** Whether the counters or the snapshots are others. */
-function isCounted({ after }: LaneStep, copy: AccountCopy): boolean {
-  return after.counters !== copy.counters || after.snapshots !== copy.snapshots
-}
-
-/** The arguments of the script `cas`. */
-function write(copy: AccountCopy, step: LaneStep, turn: readonly string[]): string[] {
-  const { after, back, keeps, drops, isUse, isChange, isOfState } = step
-  const state = after.state === copy.state ? '' : writeState(after.state)
-  if (state !== '') step.after = { ...after, size: state.length }
-  return [
-    ...[`${copy.incarnation}`, `${copy.version}`, copy.counted, isOfState ? '0' : '1', `${after.real}`],
-    ...[state, `${after.version}`],
-    after.counters === copy.counters ? '' : writeCounters(after.counters),
-    after.snapshots === copy.snapshots ? '' : JSON.stringify(after.snapshots),
-    after.state.keys === copy.state.keys ? '' : writeHashes(after.state),
-    ...[isChange ? '1' : '0', isUse ? '1' : '0', `${keeps ?? ''}`, `${drops ?? ''}`],
-    ...turn,
-    ...back,
-  ]
+  const { state = copy.state, counters = copy.counters, snapshots = copy.snapshots, keeps, drops } = result
+  const { isUse = false, isChange = false, isOfState = false } = result
+  const is = {
+    state: state !== copy.state,
+    counters: counters !== copy.counters,
+    snapshots: snapshots !== copy.snapshots,
+  }
+  const text = is.state ? writeState(state) : ''
+  return {
+    after: {
+      ...{ ...copy, state, counters, snapshots, real },
+      ...(is.state && { version: copy.version + 1, size: text.length }),
+    },
+    isRead: !(is.state || is.counters || is.snapshots || isUse),
+    isCount: !is.state && keeps === undefined,
+    isCounted: is.counters || is.snapshots,
+    args: [
+      ...[`${copy.incarnation}`, `${copy.version}`, copy.counted, isOfState && !is.counters ? '0' : '1', `${real}`],
+      ...[text, is.state ? patchBack(state, copy.state) : ''],
+      is.counters ? writeCounters(counters) : '',
+      is.snapshots ? JSON.stringify(snapshots) : '',
+      state.keys === copy.state.keys ? '' : writeHashes(state),
+      ...[isChange ? '1' : '0', isUse || isChange ? '1' : '0', `${keeps ?? ''}`, `${drops ?? ''}`],
+    ],
+    conclude,
+  }
 }
 
 /** The arguments that fetch an account that this process does not know. */
-function unknown(incarnation: number, turn: readonly string[]): string[] {
-  return [`${incarnation}`, '', '', '0', '0', '', '', '', '', '', '0', '0', '', '', ...turn]
+function unknownArguments(incarnation: number): string[] {
+  return [`${incarnation}`, '', '', '0', '0', '', '', '', '', '', '0', '0', '', '']
 }
 
 /** The hashes of the keys of an account as JSON. */

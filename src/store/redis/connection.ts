@@ -1,17 +1,36 @@
+import { givenFields } from '../../domain/given-fields.ts'
 import { elapsed } from '../../ground/clock.ts'
-import { clearTimeout, setTimeout } from '../../ground/timers.ts'
+import { clearTimeout, pause, setTimeout } from '../../ground/timers.ts'
 import { Waiters } from '../../ground/waiters.ts'
 import { StoreError } from '../store-error.ts'
-import { prepareClients, type RedisClient, type StoreAddress } from './client.ts'
-import type { ScriptName } from './scripts.ts'
-import { StoreClock } from './store-clock.ts'
+import { SCRIPTS, type ScriptName } from './scripts.ts'
+
+/** The address of the server, and the user for the login. */
+export interface StoreAddress {
+  host: string
+  port: number
+  tls?: boolean | undefined
+  username?: string | undefined
+  password?: string | undefined
+  database?: number | undefined
+}
+
+/** What is used of the client of `@redis/client`. */
+interface RedisClient extends Record<ScriptName, (prefix: string, args: readonly string[]) => Promise<unknown>> {
+  connect(): Promise<unknown>
+  destroy(): void
+  on(event: 'error', listener: (error: Error) => void): unknown
+  sendCommand(words: readonly string[]): Promise<unknown>
+}
 
 /** In milliseconds, how long a command may take, all waiting included. */
 const DEADLINE = 800
 /** In milliseconds, the pauses before the next attempts to connect. */
 const PAUSES = [20, 50, 100, 200, 350, 500]
-/** In milliseconds, how long an attempt to connect may take, and how long the first one, on a machine that is busy. */
-const CONNECTING = { usual: 1_000, first: 3_000 }
+/** In milliseconds, how long an attempt to connect may take. */
+const CONNECTING = 1_500
+/** In milliseconds, the most that a reply about the time may take. */
+const LATE = 100
 const LOST = 'The connection to the store was lost'
 
 /** What the server answers: texts, whole numbers, nothing, or a list of them. */
@@ -23,41 +42,53 @@ export type ConnectionState = { isReady: true } | { isReady: false; reason: stri
 export interface CommandOptions {
   /** Whether the command may be sent again if its reply was lost. Then its outcome is never `unknown`. */
   isRepeatable?: boolean
-  /** In milliseconds, how long the command may take. A command that blocks needs a connection of its own. */
+  /** In milliseconds, how long the command may take. */
   deadline?: number
 }
 
 export interface ConnectionOptions {
   /** Shown in the server's list of connections. */
   name?: string
-  /** The time of the clock before the first reply of the server, in milliseconds. */
-  now: number
   /** The factor for all time limits. Default: 1. Tests use more on a slow machine. */
   patience?: (() => number) | undefined
 }
 
 /** Opens a connection that renews itself. @throws StoreError `unavailable` if the first attempt fails */
 export async function openConnection(address: StoreAddress, options: ConnectionOptions): Promise<StoreConnection> {
-  const { name = 'dmarc-understudy', now, patience = () => 1 } = options
+  const { name = 'dmarc-understudy', patience = () => 1 } = options
   const create = await prepareClients(address)
-  const connection = new StoreConnection(name, { create, patience, clock: new StoreClock(now) })
+  const connection = new StoreConnection(() => create(name), patience)
   const reason = await connection.firstAttempt
   if (reason === undefined) return connection
   connection.close()
   throw new StoreError('unavailable', reason)
 }
 
-/** What the connections to one server share. */
-interface SharedParts {
-  create(name: string): RedisClient
-  patience(): number
-  clock: StoreClock
+/** How clients are made for an address. Users with accounts in memory or in a folder do not wait for the package. */
+async function prepareClients(address: StoreAddress): Promise<(name: string) => RedisClient> {
+  const { createClient, defineScript } = await import('@redis/client')
+  const define = (SCRIPT: string) =>
+    defineScript({
+      SCRIPT,
+      NUMBER_OF_KEYS: 1,
+      parseCommand(parser, prefix: string, args: readonly string[]) {
+        parser.pushKey(prefix)
+        parser.pushVariadic([...args])
+      },
+      transformReply: undefined as unknown as () => unknown,
+    })
+  const scripts = Object.fromEntries(Object.entries(SCRIPTS).map(([name, text]) => [name, define(text)]))
+  const { host, port, tls, ...login } = address
+  // A connection here is used until it is lost, and then replaced. The package would write again what waits in it.
+  const socket = { host, port, tls, connectTimeout: 60_000, reconnectStrategy: false }
+  const common = { RESP: 2, socket, scripts, disableOfflineQueue: true, disableClientInfo: true }
+  return (name) => createClient({ ...common, ...givenFields(login), name } as never) as unknown as RedisClient
 }
 
 /** A connection to the store's server. It is replaced when it is lost. */
 export class StoreConnection {
-  readonly #name: string
-  readonly #shared: SharedParts
+  readonly #create: () => RedisClient
+  readonly #patience: () => number
   /** The problem of the first attempt to connect, if there was one. */
   readonly firstAttempt: Promise<string | undefined>
   readonly #listeners = new Set<(state: ConnectionState) => void>()
@@ -66,35 +97,33 @@ export class StoreConnection {
   #client: RedisClient | undefined
   #state: ConnectionState = { isReady: false, reason: 'The store is not connected yet' }
   #lostAt = elapsed()
+  /** The difference between the time of the server and `elapsed`, in milliseconds. */
+  #offset = 0
+  #latest = 0
   #isClosed = false
-  #wasConnected = false
   #pause: NodeJS.Timeout | undefined
 
-  constructor(name: string, shared: SharedParts) {
-    this.#name = name
-    this.#shared = shared
+  constructor(create: () => RedisClient, patience: () => number) {
+    this.#create = create
+    this.#patience = patience
     this.firstAttempt = this.#connect(0)
   }
 
-  /** The time of the server. */
-  get clock(): StoreClock {
-    return this.#shared.clock
+  /** The time of the server in milliseconds since the Unix epoch, by its last reply about it. It never goes back. */
+  now(): number {
+    this.#latest = Math.max(this.#latest, Math.floor(elapsed() + this.#offset))
+    return this.#latest
   }
 
   /** The factor for all times that a caller may wait; see `ConnectionOptions`. */
   get patience(): number {
-    return this.#shared.patience()
+    return this.#patience()
   }
 
   /** Calls the listener for each loss and each return of the connection. Returns a function that stops this. */
   listen(listener: (state: ConnectionState) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
-  }
-
-  /** Another connection to the same server, for commands that block. */
-  duplicate(): StoreConnection {
-    return new StoreConnection(`${this.#name}-tail`, this.#shared)
   }
 
   /**
@@ -111,9 +140,8 @@ export class StoreConnection {
   }
 
   /** Asks for the time of the server, and corrects the clock. */
-  async askTime(): Promise<void> {
-    const asked = elapsed()
-    this.#learnTime(await this.send(['TIME'], { isRepeatable: true }), asked)
+  askTime(): Promise<void> {
+    return this.#learnTime(this.send(['TIME'], { isRepeatable: true }))
   }
 
   /** Closes the connection. Commands without a reply become `unknown`. */
@@ -131,11 +159,12 @@ export class StoreConnection {
     what: string,
     { isRepeatable = false, deadline = DEADLINE }: CommandOptions,
   ): Promise<RedisReply> {
-    const until = elapsed() + deadline * this.patience
+    const limit = deadline * this.patience
+    const until = elapsed() + limit
     for (;;) {
       const client = this.#client ?? (await this.#waitUntil(until))
       if (client === undefined) throw this.#giveUp()
-      const late = () => this.#lose(client, `The store has not answered within ${deadline * this.patience} ms`)
+      const late = () => this.#lose(client, `The store has not answered within ${limit} ms`)
       const timer = setTimeout(late, Math.max(0, until - elapsed()))
       try {
         return (await act(client)) as RedisReply
@@ -158,7 +187,7 @@ export class StoreConnection {
   async #waitUntil(until: number): Promise<RedisClient | undefined> {
     // If the store is away for long, callers do not wait for it.
     const since = this.#lostAt + DEADLINE * this.patience
-    const left = (this.#wasConnected ? Math.min(until, since) : until) - elapsed()
+    const left = Math.min(until, since) - elapsed()
     if (!this.#isClosed && left > 0) await this.#waiting.wait(left)
     return this.#client
   }
@@ -173,7 +202,7 @@ export class StoreConnection {
     const code = /^[A-Z]+/.exec(error.message)?.[0] ?? 'ERR'
     if (code === 'OOM') {
       const reason = 'The store has no memory left: it holds as much as its setting maxmemory permits; raise it'
-      return reported(new StoreError('out-of-memory', `${reason}, or delete accounts (${error.message})`))
+      return new StoreError('out-of-memory', `${reason}, or delete accounts (${error.message})`)
     }
     if (code === 'ERR' || code === 'WRONGTYPE') return error
     const reason = `The store refuses commands (${error.message})`
@@ -200,24 +229,29 @@ export class StoreConnection {
 
   /** Tries to connect until it succeeds. Resolves after the first attempt, to the problem of that attempt. */
   async #connect(attempt: number): Promise<string | undefined> {
-    const client = this.#shared.create(this.#name)
+    const client = this.#create()
+    // Without a listener, an error would end the process. The failing commands report the problem.
+    client.on('error', () => this.#lose(client, LOST))
+    const limit = CONNECTING * this.patience
+    const late = pause(limit, undefined, { ref: false }).then(() => {
+      throw new Error(`it has not answered within ${limit} ms`)
+    })
     try {
-      await this.#greet(client)
+      await Promise.race([this.#greet(client), late])
     } catch (error) {
       client.destroy()
-      if (this.#isClosed) return 'The store is closed'
       const reason = explainFailure(error)
+      if (this.#isClosed) return reason
       this.#tell({ isReady: false, reason })
-      const pause = PAUSES[Math.min(attempt, PAUSES.length - 1)]
-      this.#pause = setTimeout(() => void this.#connect(attempt + 1), pause)
+      const next = PAUSES[Math.min(attempt, PAUSES.length - 1)]
+      this.#pause = setTimeout(() => void this.#connect(attempt + 1), next)
       return reason
     }
     if (this.#isClosed) {
       client.destroy()
-      return 'The store is closed'
+      return undefined
     }
     this.#client = client
-    this.#wasConnected = true
     this.#tell({ isReady: true })
     this.#waiting.wake()
     return undefined
@@ -225,31 +259,19 @@ export class StoreConnection {
 
   /** Connects, and asks for the time: a stopped server accepts connections, but does not reply. */
   async #greet(client: RedisClient): Promise<void> {
-    // Without a listener, an error would end the process. The failing commands report the problem.
-    client.on('error', () => this.#lose(client, LOST))
-    const limit = (this.#wasConnected ? CONNECTING.usual : CONNECTING.first) * this.patience
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`it has not answered within ${limit} ms`)), limit)
-    })
-    const greeting = async () => {
-      await client.connect()
-      const asked = elapsed()
-      this.#learnTime(await client.sendCommand(['TIME']), asked)
-      // The start describes a replica in more detail. Later, the address may lead to a server that has become one.
-      const role = this.#wasConnected ? await client.sendCommand(['INFO', 'replication']) : ''
-      if (/^role:slave\r?$/m.test(`${role}`)) throw new StoreError('unavailable', REPLICA)
-    }
-    try {
-      await Promise.race([greeting(), late])
-    } finally {
-      clearTimeout(timer)
-    }
+    await client.connect()
+    await this.#learnTime(client.sendCommand(['TIME']))
+    const role = await client.sendCommand(['INFO', 'replication'])
+    if (/^role:slave\r?$/m.test(`${role}`)) throw new StoreError('unavailable', REPLICA)
   }
 
-  #learnTime(reply: unknown, asked: number): void {
-    const [seconds, micros] = reply as [string, string]
-    this.clock.learn(Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000), asked)
+  async #learnTime(reply: Promise<unknown>): Promise<void> {
+    const asked = elapsed()
+    const [seconds, micros] = (await reply) as [string, string]
+    const came = elapsed()
+    // A late reply says little, and the next one comes soon.
+    if (this.#offset !== 0 && came - asked > LATE) return
+    this.#offset = Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000) - (came + asked) / 2
   }
 }
 

@@ -1,7 +1,7 @@
-import { Map as ImmutableMap } from 'immutable'
 import type { AccountState } from '../../domain/account.ts'
 import type { Counters } from '../../domain/counting.ts'
 import type { FaultTally } from '../../domain/faults.ts'
+import { ImmutableMap } from '../../domain/immutable.ts'
 import type { Hits } from '../../domain/quotas.ts'
 import type { Settings } from '../../domain/settings.ts'
 import { type AccountRecord, decodeAccount, encodeAccount } from '../record.ts'
@@ -10,10 +10,9 @@ import type { Account, SnapshotSummary } from '../store.ts'
 /** How many characters of text the accounts may have that a process holds copies of. */
 const LIMIT = 128 << 20
 
-/** A snapshot, with its number among the snapshots of its account, and the hashes of the keys in it. */
+/** A snapshot, with its number among the snapshots of its account. */
 export interface SnapshotRecord extends SnapshotSummary {
   number: number
-  hashes: readonly string[]
 }
 
 /** An account as a process last saw it. */
@@ -30,16 +29,11 @@ export interface AccountCopy extends Account {
 /** The accounts that a process knows. Whether they are the present ones, only the store can say. The one set last is kept longest. */
 export class Copies {
   readonly #copies = new Map<number, AccountCopy>()
-  readonly #byId = new Map<string, number>()
   readonly #byKey = new Map<string, number>()
   #size = 0
 
   get(incarnation: number): AccountCopy | undefined {
     return this.#copies.get(incarnation)
-  }
-
-  withId(id: string): number | undefined {
-    return this.#byId.get(id)
   }
 
   withKey(hash: string): number | undefined {
@@ -56,7 +50,6 @@ export class Copies {
       if (former !== undefined) this.#forgetKeys(former)
       for (const { hash } of state.keys) this.#byKey.set(hash, incarnation)
     }
-    this.#byId.set(state.id, incarnation)
     for (const oldest of this.#copies.keys()) {
       if (this.#size <= LIMIT || oldest === incarnation) break
       this.forget(oldest)
@@ -69,11 +62,10 @@ export class Copies {
     this.#copies.delete(incarnation)
     this.#size -= copy.size
     this.#forgetKeys(copy)
-    if (this.#byId.get(copy.state.id) === incarnation) this.#byId.delete(copy.state.id)
   }
 
   clear(): void {
-    for (const map of [this.#copies, this.#byId, this.#byKey]) map.clear()
+    for (const map of [this.#copies, this.#byKey]) map.clear()
     this.#size = 0
   }
 

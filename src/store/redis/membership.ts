@@ -1,7 +1,7 @@
 import { elapsed } from '../../ground/clock.ts'
 import { readJson } from '../../ground/json.ts'
 import { clearTimeout, setTimeout } from '../../ground/timers.ts'
-import type { Readiness, StoreState } from '../readiness.ts'
+import type { Readiness } from '../readiness.ts'
 import { StoreError } from '../store-error.ts'
 import type { ConnectionState, StoreConnection } from './connection.ts'
 
@@ -9,26 +9,12 @@ import type { ConnectionState, StoreConnection } from './connection.ts'
 const FORMAT = '4'
 /** In milliseconds, how often a server checks whether the store is available, and is still the same one. */
 const BEAT_EVERY = 500
-/** In milliseconds, for how long after a restoration a caller may have looked before it. */
-const RECENT = 1_000
-const FULL: StoreState = {
-  isReady: true,
-  limitation: 'Changes are refused, because the store has no memory left (its setting maxmemory).',
-}
-
-/** The contract of a server. By it, servers see whether they serve the same. */
-export interface ServerTerms {
-  /** Digest of the document with its overlays. */
-  contract: string
-  /** The name of each overlay, in their order. */
-  overlays: readonly string[]
-}
 
 /** What a store says of its contents: `born` names them, so that it shows when they are others. */
 interface Marker {
   format: string
   born: string
-  terms: ServerTerms
+  contract: string
 }
 
 /** Events of a server that takes part. Each change causes one call. */
@@ -36,15 +22,14 @@ export interface MembershipEvents {
   away(reason: string): void
   /** `after` in milliseconds. */
   back(after: number): void
-  /** Called when the store has no memory for changes, and when it has memory again. */
-  full(isFull: boolean): void
   /** The store is another one, or was emptied. Requests that find no account wait for the promise. */
   emptied(): Promise<void>
 }
 
 export interface MembershipOptions {
   prefix: string
-  terms: ServerTerms
+  /** Digest of the contract of this server. By it, servers see whether they serve the same. */
+  contract: string
   /** Gives a name to new contents. */
   drawId(): string
 }
@@ -56,59 +41,65 @@ export class Membership implements Readiness {
   readonly #options: MembershipOptions
   #born = ''
   #events: MembershipEvents | undefined
-  #state: ConnectionState = { isReady: true }
   #awaySince = 0
-  #isFull = false
   #timer: NodeJS.Timeout | undefined
-  #beating: Promise<void> | undefined
-  /** What brings back the data of a start, while it does. */
-  #restoring: Promise<void> | undefined
-  #restoredAt = Number.NEGATIVE_INFINITY
+  /** The check under way. */
+  #checking: Promise<void> | undefined
   #stopListening = () => {}
   #isOver = false
+  state: ConnectionState = { isReady: true }
 
   constructor(connection: StoreConnection, options: MembershipOptions) {
     this.#connection = connection
     this.#options = options
   }
 
-  get state(): StoreState {
-    return this.#state.isReady && this.#isFull ? FULL : this.#state
-  }
-
-  /** Takes part with these terms, if the store has no others. Resolves to what it says now. @throws StoreError */
-  async join(): Promise<ServerTerms> {
-    const { prefix, terms, drawId } = this.#options
-    const former = `${prefix}:{all}:marker`
-    const format = await this.#connection.send(['HGET', former, 'format'], { isRepeatable: true }).catch(() => null)
-    if (format !== null) throw otherFormat(prefix, `${format}`)
-    const own: Marker = { format: FORMAT, born: drawId(), terms }
-    await this.#write('HSETNX', own)
-    const found = await this.#readMarker()
+  /** Takes part, if the store has no other contract. @throws StoreError */
+  async join(): Promise<void> {
+    const { prefix, contract, drawId } = this.#options
+    const key = `${prefix}:store`
+    const own: Marker = { format: FORMAT, born: drawId(), contract }
+    const writing = this.#connection.send(['HSETNX', key, 'marker', JSON.stringify(own)], { isRepeatable: true })
+    const isOurs = await writing.catch((error: unknown) => {
+      if (!(error instanceof Error && error.message.startsWith('WRONGTYPE'))) throw error
+    })
+    const found = isOurs === undefined ? undefined : await this.#readMarker()
+    const otherPrefix = 'use another --store-prefix'
     if (found === undefined) {
-      throw new StoreError('unusable', `its key ${this.#key} is not of this program; use another --store-prefix`)
+      throw new StoreError('unusable', `its key ${key} is not of this program; ${otherPrefix}`)
     }
-    if (found.format !== FORMAT) throw otherFormat(prefix, found.format)
+    if (found.format !== FORMAT) {
+      const formats = `in format ${found.format}, and this version reads format ${FORMAT}`
+      throw new StoreError('unusable', `holds accounts under ${prefix} ${formats}; ${otherPrefix}`)
+    }
+    if (found.contract !== contract) {
+      const reason = 'was used with other overlays, or with another openapi.yaml, as other versions of the program have'
+      throw new StoreError('unusable', `${reason}; start with the same, or ${otherPrefix}`)
+    }
     this.#born = found.born
-    return found.terms
   }
 
   /** Watches the store from now on. */
   watch(events: MembershipEvents): void {
     this.#events = events
     this.#stopListening = this.#connection.listen((state) => {
-      if (state.isReady) this.#beatNow()
+      if (state.isReady) void this.check()
       else this.#tell(state)
     })
-    this.#schedule()
+    void this.check()
   }
 
-  /** Whether a caller that has found no account must look again, because the store was another one a moment ago. */
-  async restored(): Promise<boolean> {
-    if (this.#events === undefined) return false
-    const isStrange = this.#restoring !== undefined || (await this.#readMarker())?.born !== this.#born
-    if (isStrange) await this.#restore()
-    return isStrange || elapsed() - this.#restoredAt < RECENT
+  /** Checks whether the store is there, can be changed, and is the same one. If it was emptied, provides for it first. */
+  async check(): Promise<void> {
+    // The one under way may have looked too early.
+    await this.#checking
+    clearTimeout(this.#timer)
+    this.#checking ??= this.#check().finally(() => {
+      this.#checking = undefined
+      // A server that stops does not wait for the next check.
+      if (!this.#isOver) this.#timer = setTimeout(() => void this.check(), BEAT_EVERY).unref()
+    })
+    return this.#checking
   }
 
   leave(): void {
@@ -117,80 +108,33 @@ export class Membership implements Readiness {
     this.#stopListening()
   }
 
-  get #key(): string {
-    return `${this.#options.prefix}:store`
-  }
-
-  async #write(command: 'HSET' | 'HSETNX', marker: Marker): Promise<void> {
-    const words = [command, this.#key, 'marker', JSON.stringify(marker)]
-    await this.#connection.send(words, { isRepeatable: true }).catch((error: unknown) => {
-      if (!(error instanceof Error && error.message.startsWith('WRONGTYPE'))) throw error
-      throw new StoreError('unusable', `its key ${this.#key} is not of this program; use another --store-prefix`)
-    })
-  }
-
   async #readMarker(): Promise<Marker | undefined> {
-    const text = await this.#connection.send(['HGET', this.#key, 'marker'], { isRepeatable: true })
+    const text = await this.#connection.send(['HGET', `${this.#options.prefix}:store`, 'marker'], {
+      isRepeatable: true,
+    })
     return typeof text === 'string' ? (readJson(text) as Marker | undefined) : undefined
   }
 
-  #schedule(): void {
-    if (this.#isOver) return
-    // A server that stops does not wait for the next check.
-    this.#timer = setTimeout(() => this.#beatNow(), BEAT_EVERY).unref()
-  }
-
-  #beatNow(): void {
-    clearTimeout(this.#timer)
-    this.#beating ??= this.#beat().finally(() => {
-      this.#beating = undefined
-      this.#schedule()
-    })
-  }
-
-  async #beat(): Promise<void> {
+  async #check(): Promise<void> {
     try {
       await this.#connection.askTime()
-      const marker = await this.#readMarker()
-      if (marker?.born !== this.#born) await this.#restore()
-      await this.#probeMemory()
+      if ((await this.#readMarker())?.born !== this.#born) {
+        await this.join()
+        await this.#events?.emptied()
+      }
+      // A server that has become a replica reads, but does not write.
+      await this.#connection.send(['HINCRBY', `${this.#options.prefix}:store`, 'probes', '0'], { isRepeatable: true })
       this.#tell({ isReady: true })
     } catch (error) {
-      this.#tell({ isReady: false, reason: (error as Error).message })
+      const isFull = error instanceof StoreError && error.problem === 'out-of-memory'
+      this.#tell(isFull ? { isReady: true } : { isReady: false, reason: (error as Error).message })
     }
-  }
-
-  /** Takes part again in a changed store, and brings back the data of a start, once at a time. */
-  #restore(): Promise<void> {
-    const restore = async () => {
-      const { contract } = await this.join()
-      if (contract !== this.#options.terms.contract) throw new StoreError('unavailable', DISPLACED)
-      await this.#events?.emptied()
-      this.#restoredAt = elapsed()
-    }
-    this.#restoring ??= restore().finally(() => {
-      this.#restoring = undefined
-    })
-    return this.#restoring
-  }
-
-  /** Checks whether the store has memory for changes, and takes them. */
-  async #probeMemory(): Promise<void> {
-    const isFull = await this.#connection.send(['HINCRBY', this.#key, 'probes', '0'], { isRepeatable: true }).then(
-      () => false,
-      (error: unknown) => {
-        if (error instanceof StoreError && error.problem === 'out-of-memory') return true
-        throw error
-      },
-    )
-    if (isFull !== this.#isFull) this.#events?.full(isFull)
-    this.#isFull = isFull
   }
 
   #tell(state: ConnectionState): void {
     if (this.#isOver) return
-    const { isReady } = this.#state
-    this.#state = state
+    const { isReady } = this.state
+    this.state = state
     if (isReady === state.isReady) return
     if (state.isReady) this.#events?.back(elapsed() - this.#awaySince)
     else {
@@ -198,13 +142,4 @@ export class Membership implements Readiness {
       this.#events?.away(state.reason)
     }
   }
-}
-
-const DISPLACED = 'Servers with another contract have taken over the keys of this prefix; restart this one with theirs'
-
-function otherFormat(prefix: string, format: string): StoreError {
-  const found = `holds accounts under ${prefix} in format ${format}, and this version reads format ${FORMAT}`
-  const way =
-    'to take accounts along, export each with the version that made them, and import it here under another --store-prefix'
-  return new StoreError('unusable', `${found}; ${way}`)
 }

@@ -8,7 +8,7 @@
 //   P:account:I:changes   for each version what leads back to the version before
 //   P:account:I:journal, P:nobody:journal   the latest exchanges, under their ordinals
 //   P:account:I:coverage, P:nobody:coverage, P:totals   counts of responses and shown items
-//   P:verdict, P:whole    counts since the last clearing, and since the start, with the first requests of each kind
+//   P:verdict         counts since the last clearing, with the first requests of each kind
 //   P:news             the latest exchanges and events of all accounts
 //   P:batch:S          the last batch of the server S
 
@@ -85,14 +85,13 @@ return reply
 
 /**
  * Compares, and writes: incarnation, expected version, known version of the counters, whether that is expected too, time,
- * then what to write, each text empty if it stays: state, its version, counters, snapshots, hashes of the keys; whether
- * this changes the account, and whether it uses it; the numbers of a snapshot to keep, and of one to drop; the server, and
- * whether the next turn is to be its own if it was too late; at last what leads back from each new version. Replies `gone`;
- * `busy` if it is the turn of another server; `taken`; `ok` with the version of the counters; or `stale` with what the
- * caller does not know.
+ * then what to write, each text empty if it stays: state, what leads back from it, counters, snapshots, hashes of the
+ * keys; whether this changes the account, and whether it uses it; the numbers of a snapshot to keep, and of one to drop;
+ * the server, and whether the next turn is to be its own if it was too late. Replies `gone`; `busy` if it is the turn of
+ * another server; `taken`; `ok` with the version of the counters; or `stale` with what the caller does not know.
  */
 const cas = `
-local inc, v, c, exact, real, state, version, counters, snapshots, hashes, changes, uses = unpack(ARGV, 1, 12)
+local inc, v, c, exact, real, state, back, counters, snapshots, hashes, changes, uses = unpack(ARGV, 1, 12)
 local keep, forget, server, claims = unpack(ARGV, 13, 16)
 local key = keyOf(inc)
 local found = call('HMGET', key, 'id', 'v', 'c', 'real', 'evictable', 'changed', 'turn')
@@ -126,11 +125,9 @@ if hashes ~= '' then
   call('HSET', key, 'hashes', hashes)
 end
 if state ~= '' then
-  call('HSET', key, 'state', state, 'v', version)
-  for number = 17, #ARGV do
-    local id = string.format('%.0f-0', tonumber(v) + number - 16)
-    call('XADD', key .. ':changes', 'MAXLEN', ${RECALLED}, id, 'back', ARGV[number])
-  end
+  local version = call('HINCRBY', key, 'v', 1)
+  call('HSET', key, 'state', state)
+  call('XADD', key .. ':changes', 'MAXLEN', ${RECALLED}, version .. '-0', 'back', back)
 end
 if counters ~= '' then call('HSET', key, 'counters', counters) end
 if snapshots ~= '' then call('HSET', key, 'snapshots', snapshots) end
@@ -189,10 +186,8 @@ for place = 4, #ARGV, 7 do
   tell('account', id, 'found', counters, 'entry', entry)
   firsts = cjson.decode(firsts)
   for name, by in pairs(cjson.decode(verdict)) do
-    for _, hash in ipairs({ P .. ':verdict', P .. ':whole' }) do
-      local count = call('HINCRBY', hash, name, by)
-      if firsts[name] and count <= ${SHOWN} then call('HSET', hash, name .. '#' .. count, firsts[name]) end
-    end
+    local count = call('HINCRBY', P .. ':verdict', name, by)
+    if firsts[name] and count <= ${SHOWN} then call('HSET', P .. ':verdict', name .. '#' .. count, firsts[name]) end
   end
   if exists then
     for name, by in pairs(cjson.decode(coverage)) do

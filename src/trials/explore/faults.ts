@@ -1,12 +1,17 @@
-import type { ServiceContract } from '../../behaviour/operation.ts'
-import { ERROR_CODES } from '../../domain/errors.ts'
+import { hostnamesIn } from '../../behaviour/hostnames.ts'
+import { judge } from '../../behaviour/judge.ts'
+import type { ConformingRequest, ServiceContract } from '../../behaviour/operation.ts'
+import { operationOf } from '../../contract/api.ts'
+import type { AccountState, DomainGroup, MonitoredDomain } from '../../domain/account.ts'
 import type { FaultRule } from '../../domain/faults.ts'
-import { corruptBody } from '../../faults/corruption/corruption.ts'
+import { comparedName } from '../../domain/groups.ts'
+import { OrderedMap } from '../../domain/immutable.ts'
+import { corruptBody } from '../../faults/corruption.ts'
 import { FOREIGN_CHANGES, type ForeignClient, foreignClientBefore } from '../../faults/foreign-change.ts'
-import { isObject } from '../../ground/json.ts'
-import { bytesOf, PAST } from '../../journal/entry.ts'
+import { isObject, type Json, readJson } from '../../ground/json.ts'
+import { queryOf, readQuery } from '../../ground/target.ts'
+import { bytesOf, type Entry, isBodyUnknown, PAST, textOf } from '../../journal/entry.ts'
 import type { Point } from './points.ts'
-import { conformingRequest, refusalsByState } from './refusals.ts'
 
 /** The effect of a rule, without its match. */
 export type Effect = Pick<FaultRule, 'phase' | 'respond' | 'connection' | 'corrupt' | 'event'>
@@ -20,14 +25,11 @@ export const TIERS = {
 } as const
 export type Tier = (typeof TIERS)[keyof typeof TIERS]
 
-/** A kind of fault. */
 interface FaultKind {
   effect: Effect
   /** The fault as a clause. */
   words: string
   tier: Tier
-  /** Its place among the kinds, with those first that more clients may meet. */
-  rank: number
   /** Whether a client may wait for it until the trial ends. */
   slow?: true
   /** The other client whose change comes first, for a fault that is such a change. */
@@ -39,60 +41,51 @@ export interface PlannedFault extends FaultKind {
   point: Point
 }
 
-const LOST_RESPONSE = kind({ connection: 'reset', phase: 'after' }, 'the change is made, and its response is lost')
-const LIMIT = { ...kind({ event: 'quota-used-up' }, 'the quota of the path is used up (429)'), tier: TIERS.limits }
-const LATE_RESPONSE = kind(
-  { connection: 'hang', phase: 'after' },
-  'the request is executed, and its response does not come',
-)
+const fault = (effect: Effect, words: string): FaultKind => ({ effect, words, tier: TIERS.rest })
 
-/** The kinds of the last tier that any request can meet, in their order. */
-const COMMON = {
-  lostRequest: kind({ connection: 'reset' }, 'the connection is lost before the request is read'),
-  noJson: kind({ corrupt: 'malformed-json' }, 'the response is no JSON'),
-  failure: kind({ respond: { error: 'internal_error' } }, 'the service fails (500)'),
-  newField: kind({ corrupt: 'extra-field' }, 'the response has a new field'),
-  newValue: kind({ corrupt: 'unknown-enum' }, 'each listed value of the response is a new one'),
-}
-const RANKED: readonly { effect: Effect }[] = [LOST_RESPONSE, LIMIT, ...Object.values(COMMON)]
-const TABLE: readonly Pick<FaultKind, 'effect' | 'words'>[] = [
-  LOST_RESPONSE,
-  LIMIT,
-  LATE_RESPONSE,
-  ...Object.values(COMMON),
-]
-/** The ranks after those of the table. Refusals that nothing but the request can cause are many, so they come last. */
-const RANKS = { refused: RANKED.length, foreign: RANKED.length + 100, others: RANKED.length + 200 }
-
-function kind(effect: Effect, words: string) {
-  return { effect, words, tier: TIERS.rest }
+const LOST_RESPONSE = fault({ connection: 'reset', phase: 'after' }, 'the change is made, and its response is lost')
+const LIMIT = { ...fault({ event: 'quota-used-up' }, 'the quota of the path is used up (429)'), tier: TIERS.limits }
+const LOST_REQUEST = fault({ connection: 'reset' }, 'the connection is lost before the request is read')
+const NO_JSON = fault({ corrupt: 'malformed-json' }, 'the response is no JSON')
+const FAILURE = fault({ respond: { error: 'internal_error' } }, 'the service fails (500)')
+const NEW_FIELD = fault({ corrupt: 'extra-field' }, 'the response has a new field')
+const NEW_VALUE = fault({ corrupt: 'unknown-enum' }, 'each listed value of the response is a new one')
+const LATE_RESPONSE: FaultKind = {
+  ...fault({ connection: 'hang', phase: 'after' }, 'the request is executed, and its response does not come'),
+  slow: true,
 }
 
-/** All faults that can make a difference at a point. */
+/** All faults that can make a difference at a point, with those first that more clients may meet. */
 export function faultsAt(point: Point, contract: ServiceContract): PlannedFault[] {
-  const { entry, operation } = point
-  const isRead = operation.method === 'GET'
-  const common = [
-    ...(changesState(point) ? [{ ...LOST_RESPONSE, tier: TIERS.lostWrites }] : []),
+  const { entry } = point
+  const refused = refusals(point, contract)
+  const isLikely = ({ tier, effect }: FaultKind) =>
+    tier === TIERS.account || (effect.respond as { error?: string }).error === 'unauthorized'
+  const kinds: FaultKind[] = [
+    ...(entry[PAST]?.after === undefined ? [] : [{ ...LOST_RESPONSE, tier: TIERS.lostWrites }]),
     ...(entry.allowance === undefined ? [] : [LIMIT]),
-    COMMON.lostRequest,
-    COMMON.failure,
-    ...oddities(point),
-  ].map((each) => ({ ...each, rank: RANKED.findIndex(({ effect }) => effect === each.effect) }))
-  const late = { ...LATE_RESPONSE, slow: true as const, rank: changesState(point) ? 0 : 1 }
-  const kinds: FaultKind[] = [...common, late, ...refusals(point, contract), ...foreignChanges(point, contract, isRead)]
+    ...[LOST_REQUEST, NO_JSON, FAILURE, NEW_FIELD, NEW_VALUE].filter((each) => canAct(each, point)),
+    LATE_RESPONSE,
+    ...refused.filter(isLikely),
+    ...foreignChanges(point, contract),
+    // Those that nothing but the request can cause are many, so they come last.
+    ...refused.filter((each) => !isLikely(each)),
+  ]
   return kinds.map((each) => ({ ...each, point }))
 }
 
-/** Whether the request changed the state in the run without faults. */
-function changesState({ entry }: Pick<Point, 'entry'>): boolean {
-  return entry[PAST]?.after !== undefined
+/** A response to HEAD has no body, so it cannot have an odd body. Few responses have values that the contract lists. */
+function canAct({ effect: { corrupt } }: FaultKind, { entry, operation }: Point): boolean {
+  const { method, status = 0, responseBody } = entry
+  if (corrupt === undefined) return true
+  const response = operation.responses.get(status)
+  const isKnown = response !== undefined && responseBody !== undefined && !responseBody.isCut
+  if (method === 'HEAD' || corrupt !== 'unknown-enum' || !isKnown) return method !== 'HEAD'
+  return corruptBody('unknown-enum', bytesOf(responseBody), response, () => 0) !== undefined
 }
 
-const CODES: readonly string[] = ERROR_CODES
-
 function refusals({ operation, entry }: Point, contract: ServiceContract): FaultKind[] {
-  const byState = operation.method === 'GET' ? NONE : refusalsByState(entry, contract)
+  const byState = operation.method === 'GET' ? new Set() : refusalsByState(entry, contract)
   return [...operation.responses.values()].flatMap(({ status, codes }) =>
     [...codes].flatMap((error): FaultKind[] => {
       // A single 429 would be milder than the service, which refuses every request until the reset. See `LIMIT`.
@@ -100,55 +93,71 @@ function refusals({ operation, entry }: Point, contract: ServiceContract): Fault
       // The command has met this answer without a fault.
       if (error === entry.code && status === entry.status) return []
       const [usual] = contract.catalogue.statusesOf(error)
-      const respond = status === usual ? { error } : { error, status }
-      const isPossible = byState.has(error)
-      const rank = CODES.indexOf(error) + (isPossible || error === 'unauthorized' ? RANKS.refused : RANKS.others)
-      return [{ effect: { respond }, words: wordRefusal(respond), tier: isPossible ? TIERS.account : TIERS.rest, rank }]
+      const isUsual = status === usual
+      const respond = isUsual ? { error } : { error, status }
+      const words = `the answer is ${error}${isUsual ? '' : ` (${status})`}`
+      return [{ effect: { respond }, words, tier: byState.has(error) ? TIERS.account : TIERS.rest }]
     }),
   )
 }
 
-const NONE: ReadonlySet<string> = new Set()
-
-function wordRefusal({ error, status }: { error: string; status?: number }): string {
-  return `the answer is ${error}${status === undefined ? '' : ` (${status})`}`
-}
-
 /** The changes of another client that the judge accepts just before this request. */
-function foreignChanges({ entry }: Point, contract: ServiceContract, isRead: boolean): FaultKind[] {
+function foreignChanges({ entry, operation }: Point, contract: ServiceContract): FaultKind[] {
   const request = conformingRequest(entry, contract)
   const account = entry[PAST]?.account
   if (request === undefined || account === undefined) return []
-  return FOREIGN_CHANGES.flatMap((event, index) => {
+  const tier = operation.method === 'GET' ? TIERS.rest : TIERS.account
+  return FOREIGN_CHANGES.flatMap((event) => {
     const foreign = foreignClientBefore(event, request, account, contract, entry.at)
-    if (foreign === undefined) return []
-    const words = `another client ${foreign.words} just before`
-    return [
-      { effect: { event }, words, tier: isRead ? TIERS.rest : TIERS.account, rank: RANKS.foreign + index, foreign },
-    ]
+    return foreign === undefined
+      ? []
+      : [{ effect: { event }, words: `another client ${foreign.words} just before`, tier, foreign }]
   })
 }
 
-/** A response to HEAD has no body, so it cannot have an odd body. Few responses have values that the contract lists. */
-function oddities({ entry, operation }: Point) {
-  const { method, status, responseBody } = entry
-  if (method === 'HEAD') return []
-  const response = operation.responses.get(status ?? 0)
-  const hasListed =
-    response === undefined ||
-    responseBody === undefined ||
-    responseBody.isCut ||
-    corruptBody('unknown-enum', bytesOf(responseBody), response, () => 0) !== undefined
-  return [COMMON.noJson, COMMON.newField, ...(hasListed ? [COMMON.newValue] : [])]
+/**
+ * The error codes with which the service would refuse this very request if the account held something else, for example
+ * because another client has made the same change. The service itself is asked, so no rule is written a second time.
+ */
+export function refusalsByState(entry: Entry, contract: ServiceContract): ReadonlySet<string> {
+  const { at, code } = entry
+  const request = conformingRequest(entry, contract)
+  const before = entry[PAST]?.account
+  const codes = new Set<string>()
+  if (request === undefined || before === undefined) return codes
+  const { operation, query, body: value } = request
+  const received = { operation, query, body: operation.readsBody ? { ok: true as const, value } : undefined }
+  for (const account of otherStates(before, value, contract)) {
+    const judgement = judge(received, account, contract, at)
+    if (!judgement.ok) codes.add(judgement.problems[0].code)
+  }
+  // The refusal of the run without faults is nothing new for the command.
+  if (code !== undefined) codes.delete(code)
+  return codes
 }
 
-/** The effect of a rule as a clause. */
-export function wordEffect(effect: Effect): string {
-  const known = TABLE.find((each) => canonical(each.effect) === canonical(effect))
-  if (known !== undefined) return known.words
-  const { respond } = effect
-  if (respond === undefined) return `the fault is ${canonical(effect)}`
-  return 'error' in respond ? wordRefusal(respond) : `the answer has the status ${respond.status}`
+/** A recorded request as the judge reads it; `undefined` if it has no operation or its body is no JSON object. */
+function conformingRequest(entry: Entry, contract: ServiceContract): ConformingRequest | undefined {
+  const operation = operationOf(contract, entry.operation)
+  if (operation === undefined || isBodyUnknown(entry)) return undefined
+  const body = entry.body === undefined ? {} : readJson(textOf(entry.body))
+  return isObject(body) ? { operation, query: readQuery(queryOf(entry.target)), body } : undefined
+}
+
+/** The account without domains, without groups, and with all that the body names, each in use. */
+function otherStates(account: AccountState, body: Json, contract: ServiceContract): AccountState[] {
+  const names = Object.keys(body).flatMap((field) =>
+    Array.isArray(body[field]) ? hostnamesIn(body, field, contract) : [],
+  )
+  const used = names.map((name): [string, MonitoredDomain] => [name, { name, addedAt: 0, features: ['dmarc'] }])
+  const name = typeof body['name'] === 'string' ? body['name'] : undefined
+  // Taken by a group that no account has.
+  const taken = name === undefined ? {} : { [comparedName(name, contract.settings.nameComparison)]: 'another group' }
+  return [
+    { ...account, domains: OrderedMap<string, MonitoredDomain>() },
+    { ...account, groups: OrderedMap<string, DomainGroup>(), groupNames: OrderedMap<string, string>() },
+    { ...account, domains: account.domains.merge(used), groupNames: account.groupNames.merge(taken) },
+  ]
 }
 
 /** Faults of one kind meet the same operation with the same subject. All but the first one are repetitions. */
@@ -163,4 +172,71 @@ export function canonical(plan: unknown): string {
     if (!isObject(value)) return value
     return Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)))
   })
+}
+
+/** Faults that are tried one after the other, before any fault of the next phase. */
+export interface Phase {
+  tier: Tier
+  /** Whether the result of the exploration rests on them. */
+  isNeeded: boolean
+  /** Whether they are tried by default, even if that takes longer. */
+  isUsual: boolean
+  faults: readonly PlannedFault[]
+}
+
+/**
+ * The faults in the order of the trials: first one of each kind in the tiers on which the result rests; then each other
+ * fault once, at one request; then one of each kind in the other tiers; and last the repetitions. So a short budget
+ * meets every fault, and all operations with all their subjects before any repetition. Within a tier, changes of another
+ * client come later, because each may need a second run, and slow faults last: each takes until the client gives up.
+ */
+export function planFaults(faults: readonly PlannedFault[]): Phase[] {
+  const order = new Map<string, number>()
+  const nameOf = ({ effect }: PlannedFault) => canonical(effect)
+  for (const name of faults.map(nameOf)) order.set(name, order.get(name) ?? order.size)
+  const costOf = ({ slow, foreign }: PlannedFault) => (slow ? 2 : foreign ? 1 : 0)
+  const rankOf = (each: PlannedFault) => costOf(each) * order.size + (order.get(nameOf(each)) ?? 0)
+  const ranked = faults.toSorted((one, other) => rankOf(one) - rankOf(other) || one.point.index - other.point.index)
+  const firsts = ranked.filter(isFirst(kindOf))
+  const tiers = neededOf(firsts.map(({ tier }) => tier))
+  const needed = firsts.filter(({ tier }) => tiers.includes(tier))
+  const rest = firsts.filter((each) => !needed.includes(each))
+  const once = rest.filter(isFirst(nameOf))
+  const byTier = (some: readonly PlannedFault[], isNeeded: boolean, isUsual: boolean): Phase[] =>
+    Object.values(TIERS).flatMap((tier) => {
+      const ofTier = some.filter((each) => each.tier === tier)
+      const phases = [0, 1, 2].map((cost) => ofTier.filter((each) => costOf(each) === cost))
+      return phases.flatMap((faults) => (faults.length === 0 ? [] : [{ tier, isNeeded, isUsual, faults }]))
+    })
+  return [
+    ...byTier(needed, true, true),
+    ...byTier(once, false, true),
+    ...byTier(
+      rest.filter((each) => !once.includes(each)),
+      false,
+      false,
+    ),
+    ...byTier(
+      ranked.filter((each) => !firsts.includes(each)),
+      false,
+      false,
+    ),
+  ]
+}
+
+/** The tiers on which the result rests, of those that have a fault: the first two, or all if the command only reads. */
+export function neededOf(tiers: readonly Tier[]): readonly Tier[] {
+  const ofWrites: readonly Tier[] = [TIERS.lostWrites, TIERS.account]
+  const needed = ofWrites.filter((tier) => tiers.includes(tier))
+  return needed.length > 0 ? needed : tiers
+}
+
+/** Passes the first item with each name. */
+function isFirst<Item>(nameOf: (item: Item) => string): (item: Item) => boolean {
+  const seen = new Set<string>()
+  return (item) => {
+    const isNew = !seen.has(nameOf(item))
+    seen.add(nameOf(item))
+    return isNew
+  }
 }

@@ -2,15 +2,16 @@ import { type FaultRule, faultId } from '../../domain/faults.ts'
 import { NOTHING_FOREIGN } from '../../faults/foreign-change.ts'
 import { kindOf } from '../../faults/kinds.ts'
 import type { Entry } from '../../journal/entry.ts'
-import { type Effect, type PlannedFault, wordEffect } from './faults.ts'
-import type { RunObservation } from './observation.ts'
-import { namePoint, type Point, pointsOf } from './points.ts'
+import type { PlannedFault } from './faults.ts'
+import { namePoint, type RunObservation } from './points.ts'
+
+type Requests = Pick<RunObservation, 'requests'>
 
 /** Writes a fault as the rule of a plan. */
 export function ruleOf({ point, effect, words }: PlannedFault): FaultRule {
   const { operation, key, occurrence } = point
   return {
-    description: describe(point, words),
+    description: `At ${namePoint(point)}, ${words}.`,
     match: { operation: operation.id, ...(key !== undefined && { key }) },
     ...(occurrence > 0 && { skip: occurrence }),
     times: 1,
@@ -18,54 +19,36 @@ export function ruleOf({ point, effect, words }: PlannedFault): FaultRule {
   }
 }
 
-function describe(point: Point, words: string): string {
-  return `At ${namePoint(point)}, ${words}.`
+/** What the rules of a plan did in a run. */
+export interface PlanUse {
+  /** The rules that met no request or changed nothing. */
+  idle: readonly FaultRule[]
+  /** Whether each rule met a request, also one in which there was nothing that it could change. */
+  hasMet: boolean
+  /** Whether a rule acted more often than its `times`: it starts again if the command resets an account. */
+  exceeds: boolean
 }
 
-/** Adds a description to each rule without one, from the request that it met. */
-export function describePlan(plan: readonly FaultRule[], { requests }: Pick<RunObservation, 'requests'>): FaultRule[] {
-  const points = pointsOf(requests)
-  return plan.map((rule, index) => {
-    if (rule.description !== undefined) return rule
-    const met = points.find(({ entry }) => entry.injection?.id === faultId(index + 1))
-    if (met === undefined) return rule
-    return { description: describe(met, wordEffect(effectOf(rule))), ...rule }
+export function useOf(plan: readonly FaultRule[], { requests }: Requests): PlanUse {
+  const uses = plan.map((rule, index) => {
+    const met = requests.filter(({ entry }) => {
+      const { source, id } = entry.injection ?? {}
+      return source === 'rule' && id === faultId(index + 1)
+    })
+    return { rule, met, acts: met.filter(({ entry }) => hasActed(entry, rule)).length }
   })
+  return {
+    idle: uses.flatMap(({ rule, acts }) => (acts === 0 ? [rule] : [])),
+    hasMet: uses.every(({ met }) => met.length > 0),
+    exceeds: uses.some(({ rule, acts }) => acts > (rule.times ?? Number.POSITIVE_INFINITY)),
+  }
 }
 
-/** The effect of a rule, without the requests that it is for. */
-export function effectOf({ description: _, match: __, skip: ___, times: ____, ...effect }: FaultRule): Effect {
-  return effect
-}
-
-/** The rules of a plan that met no request or changed nothing. */
-export function idleRules(plan: readonly FaultRule[], { requests }: Pick<RunObservation, 'requests'>): FaultRule[] {
-  return plan.filter((rule, index) => !requests.some(({ entry }) => hasActed(entry, rule, faultId(index + 1))))
-}
-
-/** Whether each rule of a plan met a request, also one in which there was nothing that it could change. */
-export function hasMet(plan: readonly FaultRule[], { requests }: Pick<RunObservation, 'requests'>): boolean {
-  return plan.every((_, index) => requests.some(({ entry }) => isOf(entry, faultId(index + 1))))
-}
-
-/** Whether a rule acted more often than its `times`. A rule starts again if the command resets an account. */
-export function exceedsPlan(plan: readonly FaultRule[], { requests }: Pick<RunObservation, 'requests'>): boolean {
-  return plan.some((rule, index) => {
-    const acts = requests.filter(({ entry }) => hasActed(entry, rule, faultId(index + 1)))
-    return acts.length > (rule.times ?? Number.POSITIVE_INFINITY)
-  })
-}
-
-function isOf({ injection }: Entry, id: string): boolean {
-  return injection?.source === 'rule' && injection.id === id
-}
-
-function hasActed(entry: Entry, rule: FaultRule, id: string): boolean {
-  if (!isOf(entry, id)) return false
+function hasActed({ injection, injected }: Entry, rule: FaultRule): boolean {
   const { type } = kindOf(rule).action
-  if (type === 'foreign') return entry.injection?.effect !== undefined && entry.injection.effect !== NOTHING_FOREIGN
+  if (type === 'foreign') return injection?.effect !== undefined && injection.effect !== NOTHING_FOREIGN
   // A delay or a change of the clock does not change the response.
-  return entry.injected || type === 'delay' || type === 'pass' || type === 'send'
+  return injected || type === 'delay' || type === 'pass' || type === 'send'
 }
 
 /** The operation of the last rule of a plan. */

@@ -1,7 +1,7 @@
 import { pointerOf } from '../../contract/api.ts'
 import type { FaultRule } from '../../domain/faults.ts'
 import type { AppliedBaseline } from '../../evidence/baseline.ts'
-import { plural } from '../../ground/plural.ts'
+import { nameSome, plural } from '../../ground/plural.ts'
 import type { Redact } from '../../journal/redaction/redaction.ts'
 import {
   type CommandTimes,
@@ -11,11 +11,9 @@ import {
   type ReportRule,
   type Row,
 } from '../../reports/report.ts'
-import { findFailedTests } from '../failed-tests.ts'
-import { lastLines } from '../output-tail.ts'
-import { type Exploration, type FailingPlan, isComplete, openIn, type Place, type PlanAt } from './exploration.ts'
+import { findFailedTests, lastLines } from '../output.ts'
 import { canonical, TIERS, type Tier } from './faults.ts'
-import { SHORT_WINDOW } from './session.ts'
+import { type Exploration, type FailingPlan, isComplete, openIn, type PlanAt, SHORT_WINDOW } from './search.ts'
 import { type StoryLine, tellStory, wordStory } from './story.ts'
 import type { ExploreFailure, RunVerdict } from './verdict.ts'
 
@@ -54,36 +52,57 @@ export interface ExploreTerms extends CommandTimes {
   writeCommandLine: (words: readonly string[]) => string
 }
 
-const RULES: Readonly<Record<ExploreFailure | 'gave up', Omit<ReportRule, 'id'>>> = {
-  'wrong success': {
-    name: 'The command says that all is well, and it is not',
-    description:
-      'A client that ends with 0 has done what it does without faults: no change is lost, and none is made twice.',
-  },
-  'false failure': {
-    name: 'The command says that it failed, and everything is done',
-    description: 'A user who is told that nothing was done tries again, or repairs by hand what is right.',
-  },
-  hang: {
-    name: 'The command does not end',
-    description: 'A client waits for a response only for some time, and tries again only so many times.',
-  },
-  crash: {
-    name: 'The command crashes',
-    description: 'A client handles every answer that the service may give, and a connection that fails.',
-  },
-  storm: {
-    name: 'The command sends a storm of requests',
-    description: 'A client waits before it tries again, and after a 429 until the instant in X-RateLimit-Reset.',
-  },
-  'gave up': {
-    name: 'The command gave up',
-    description: 'The command failed, and said so. A client that tries again would survive faults that pass.',
-  },
+/** By verdict: its name, what a client should do, and what a replay shows. */
+const VERDICTS: Readonly<
+  Record<ExploreFailure | 'gave up', readonly [name: string, description: string, did: string]>
+> = {
+  'wrong success': [
+    'The command says that all is well, and it is not',
+    'A client that ends with 0 has done what it does without faults: no change is lost, and none is made twice.',
+    'said that all is well, and it is not',
+  ],
+  'false failure': [
+    'The command says that it failed, and everything is done',
+    'A user who is told that nothing was done tries again, or repairs by hand what is right.',
+    'said that it failed, and everything is done',
+  ],
+  hang: [
+    'The command does not end',
+    'A client waits for a response only for some time, and tries again only so many times.',
+    'did not end',
+  ],
+  crash: [
+    'The command crashes',
+    'A client handles every answer that the service may give, and a connection that fails.',
+    'crashed',
+  ],
+  storm: [
+    'The command sends a storm of requests',
+    'A client waits before it tries again, and after a 429 until the instant in X-RateLimit-Reset.',
+    'sent a storm of requests',
+  ],
+  'gave up': [
+    'The command gave up',
+    'The command failed, and said so. A client that tries again would survive faults that pass.',
+    'gave up: it failed, and said so',
+  ],
 }
 
 function ruleFor(verdict: ExploreFailure | 'gave up'): ReportRule {
-  return { id: `explore/${verdict.replaceAll(' ', '-')}`, ...RULES[verdict] }
+  const [name, description] = VERDICTS[verdict]
+  return { id: `explore/${verdict.replaceAll(' ', '-')}`, name, description }
+}
+
+const INCONCLUSIVE: ReportRule = {
+  id: 'explore/inconclusive',
+  name: 'Too little was tried',
+  description:
+    'A client passes if it survives each lost response of its writes, and each refusal that the account can bring about, once for each kind of write. A client that only reads passes if it survives all other faults.',
+}
+const NEVER_APPLIED: ReportRule = {
+  id: 'explore/never-applied',
+  name: 'A fault of the plan never applied',
+  description: 'A plan shows something of a client only when its faults meet the requests that they are for.',
 }
 
 /** The names of the tiers, as the end of a sentence that begins with a number. */
@@ -94,44 +113,29 @@ const TIER_WORDS: Readonly<Record<Tier, string>> = {
   [TIERS.rest]: 'other faults',
 }
 
-/** The findings of an exploration as they are in the JSON report. */
-function reportFailures(found: Exploration, terms: ExploreTerms): ReportedFailure[] {
-  const { command, options, known, redact, window: usual } = terms
-  const reasons = new Map(known?.accepted.map(({ finding, entry }) => [finding.id, entry.reason]))
-  return found.findings.map(({ observation, ...finding }) => {
-    const { id, plan } = finding
-    const window = finding.window ?? usual
-    const isUsual = window === undefined || window === SHORT_WINDOW
-    const windows = isUsual ? [] : ['--window', `${window}s`]
-    // The command line contains the plan, so it needs no file.
-    const words = ['explore', ...options, ...windows, '--replay', canonical(plan), '--', ...command]
-    const output = lastLines(observation.end.output, redact)
-    const tests = findFailedTests(observation.end.output).map(redact)
-    const accepted = reasons.get(id)
-    return {
-      ...finding,
-      ...(!isUsual && { window }),
-      story: tellStory(observation),
-      ...(output !== '' && { output }),
-      ...(tests.length > 0 && { tests }),
-      replay: terms.writeCommandLine(['dmarc-understudy', ...words]),
-      ...(accepted !== undefined && { accepted }),
-    }
-  })
-}
-
 /** The report of `explore`; `docs/schemas/explore.json` describes its JSON. */
 export function describeExploration(found: Exploration, terms: ExploreTerms): Report {
   const { command, runs, window, isStable, failsOnGaveUp, failsIfInconclusive, interruptedWith } = terms
   const { points, tiers, tolerated, gaveUp, flaky, unconfirmed, idle, unmet, left } = found
-  const reported = reportFailures(found, terms)
+  const reported = found.findings.map((each) => reportFailure(each, terms))
   const isBroken = reported.some(({ accepted }) => accepted === undefined)
   const isInconclusive = !isBroken && (interruptedWith !== undefined || !isConclusive(found))
-  const failures = reported.map(modelFailure)
-  const gaveUps = failsOnGaveUp ? gaveUp.map(modelGivingUp) : []
   const level = failsIfInconclusive ? 'error' : 'warning'
-  const doubts = isInconclusive ? [modelDoubt(found, terms, level)] : []
-  const findings = [...failures, ...gaveUps, ...doubts, ...idle.map(modelIdle)]
+  const findings: Finding[] = [
+    ...reported.map(findingOf),
+    ...(failsOnGaveUp ? gaveUp : []).map(
+      ({ plan }): Finding => ({
+        rule: ruleFor('gave up'),
+        level: 'error',
+        message: `${wordPlan(plan)} The command failed.`,
+      }),
+    ),
+    ...(isInconclusive ? [{ rule: INCONCLUSIVE, level, message: wordDoubt(found, terms) ?? STOPPED } as const] : []),
+    ...idle.map((rule): Finding => {
+      const message = `No request met it, or there was nothing that it could change: ${wordPlan([rule])}`
+      return { rule: NEVER_APPLIED, level: 'warning', message }
+    }),
+  ]
   const hasFailed = findings.some((finding) => finding.level === 'error')
   return {
     tool: 'explore',
@@ -159,14 +163,44 @@ function isConclusive(found: Exploration): boolean {
   return found.replayed === undefined ? found.tiers.length > 0 && isComplete(found) : found.replayed.hasApplied
 }
 
-function modelFailure(failure: ReportedFailure): Finding {
+/** A finding as it is in the JSON report. */
+function reportFailure({ observation, ...finding }: FailingPlan, terms: ExploreTerms): ReportedFailure {
+  const { command, options, known, redact, window: usual } = terms
+  const window = finding.window ?? usual
+  const isUsual = window === undefined || window === SHORT_WINDOW
+  // The command line contains the plan, so it needs no file.
+  const plan = ['--replay', canonical(finding.plan), '--', ...command]
+  const words = ['explore', ...options, ...(isUsual ? [] : ['--window', `${window}s`]), ...plan]
+  const output = lastLines(observation.end.output, redact)
+  const tests = findFailedTests(observation.end.output).map(redact)
+  const accepted = known?.accepted.find((each) => each.finding.id === finding.id)?.entry.reason
+  return {
+    ...finding,
+    ...(!isUsual && { window }),
+    story: tellStory(observation),
+    ...(output !== '' && { output }),
+    ...(tests.length > 0 && { tests }),
+    replay: terms.writeCommandLine(['dmarc-understudy', ...words]),
+    ...(accepted !== undefined && { accepted }),
+  }
+}
+
+/** The most places in a sentence. */
+const NAMED = 6
+
+function findingOf(failure: ReportedFailure): Finding {
   const { verdict, plan, operation, places, reasons, story, output, tests = [], replay, accepted } = failure
+  const [first = '', ...differences] = reasons
+  const list = differences.join('; ')
+  const names = new Set(places.map(({ operation, about }) => operation + (about === undefined ? '' : ` (${about})`)))
+  const same = places.length > 1 ? `It is the same at ${nameSome([...names], NAMED)}. ` : ''
   return {
     rule: ruleFor(verdict),
     level: accepted === undefined ? 'error' : 'note',
     message: [
       wordPlan(plan),
-      wordReasons(reasons),
+      first,
+      ...(list === '' ? [] : [`${list.charAt(0).toUpperCase()}${list.slice(1)}.`]),
       ...(tests.length === 0 ? [] : [`Failed: ${tests.join(', ')}.`]),
       ...(accepted === undefined ? [] : [`Accepted: ${accepted}`]),
     ].join(' '),
@@ -174,33 +208,11 @@ function modelFailure(failure: ReportedFailure): Finding {
     ...placeOf(story, operation),
     details: [
       { title: 'Requests', text: story.map(wordStory).join('\n') },
-      ...(output === undefined ? [] : [{ title: PRINTED, text: output }]),
+      ...(output === undefined ? [] : [{ title: 'What the command printed last', text: output }]),
       { title: 'Plan', text: JSON.stringify(plan, undefined, 2) },
     ],
-    remedy: {
-      text: `${places.length > 1 ? `It is the same at ${wordPlaces(places)}. ` : ''}To see it again:`,
-      command: replay,
-    },
+    remedy: { text: `${same}To see it again:`, command: replay },
   }
-}
-
-const PRINTED = 'What the command printed last'
-/** The most places in a sentence. */
-const NAMED = 6
-
-function wordPlaces(places: readonly Place[]): string {
-  const names = [
-    ...new Set(places.map(({ operation, about }) => (about === undefined ? operation : `${operation} (${about})`))),
-  ]
-  const rest = names.length - NAMED
-  return rest > 0 ? `${names.slice(0, NAMED).join(', ')} and ${rest} more` : names.join(', ')
-}
-
-/** The first reason is a sentence. The other reasons are parts of a second sentence. */
-function wordReasons([first = '', ...differences]: readonly string[]): string {
-  if (differences.length === 0) return first
-  const list = differences.join('; ')
-  return `${first} ${list.charAt(0).toUpperCase()}${list.slice(1)}.`
 }
 
 /** The request that the first fault met, and its place in the contract. */
@@ -208,73 +220,39 @@ function placeOf(story: readonly StoryLine[], operation: string): Pick<Finding, 
   const met = story.find((line) => 'fault' in line && line.fault !== undefined)
   if (met === undefined || !('method' in met)) return {}
   const { method, path } = met
-  return {
-    request: { method, path, operation },
-    pointer: pointerOf({ path, method: method === 'HEAD' ? 'GET' : method }),
-  }
+  const pointer = pointerOf({ path, method: method === 'HEAD' ? 'GET' : method })
+  return { request: { method, path, operation }, pointer }
 }
 
-function modelDoubt(found: Exploration, terms: ExploreTerms, level: Finding['level']): Finding {
-  return {
-    rule: {
-      id: 'explore/inconclusive',
-      name: 'Too little was tried',
-      description:
-        'A client passes if it survives each lost response of its writes, and each refusal that the account can bring about, once for each kind of write. A client that only reads passes if it survives all other faults.',
-    },
-    level,
-    message: wordDoubt(found, terms) ?? STOPPED,
-  }
-}
+const ELUSIVE =
+  'That is so if the requests of the command or its keys are others in each run, or if it resets accounts.'
+const STOPPED = 'Stopped before the end.'
+/** How much more than expected a budget should have. */
+const RESERVE = 1.3
 
 /** What is missing for a result, and what would bring it; `undefined` if nothing is. */
-function wordDoubt(found: Exploration, terms: ExploreTerms): string | undefined {
+function wordDoubt(found: Exploration, { runs, pace, countsRuns }: ExploreTerms): string | undefined {
   const { tiers, elusive, unconfirmed, tolerated, gaveUp, findings, left, replayed } = found
   if (replayed !== undefined) return 'No fault of the plan met a request, so the run shows nothing.'
   const open = openIn(tiers) - elusive
   const broken = unconfirmed.length
   const hasWrites = tiers.some(({ tier, of }) => of > 0 && tier <= TIERS.account)
   const rests = hasWrites ? 'the first two tiers' : 'all tiers (the command only reads)'
-  const [first, ...more] = [
+  const missing = [
     ...(tolerated + gaveUp.length + findings.length === 0 ? ['no fault has met a request'] : []),
     ...(open === 0 ? [] : [`${plural(open, 'fault')} of ${rests} ${open === 1 ? 'was' : 'were'} not tried`]),
     ...(elusive === 0 ? [] : [`${plural(elusive, 'fault')} of ${rests} met no request`]),
     ...(broken === 0 ? [] : [`${plural(broken, 'fault')} broke the command and was not repeated`]),
-  ]
-  if (first === undefined) return undefined
-  const sentence = `${[first.charAt(0).toUpperCase() + first.slice(1), ...more].join('; ')}.`
+  ].join('; ')
+  if (missing === '') return undefined
+  const needed = Math.ceil((runs + open + broken) * RESERVE) + 1
+  const budget = countsRuns ? `--runs ${needed}` : `--budget ${Math.max(1, Math.ceil((needed * pace) / 60))}m`
   const canHelp = left > 0 && (open > 0 || elusive === 0)
-  return [sentence, ...(elusive > 0 ? [ELUSIVE] : []), ...(canHelp ? [suggestBudget(found, terms)] : [])].join(' ')
-}
-
-const ELUSIVE =
-  'That is so if the requests of the command or its keys are others in each run, or if it resets accounts.'
-const STOPPED = 'Stopped before the end.'
-
-/** How much more than expected a budget should have. */
-const RESERVE = 1.3
-
-function suggestBudget({ tiers, elusive, unconfirmed }: Exploration, { runs, pace, countsRuns }: ExploreTerms): string {
-  const needed = Math.ceil((runs + openIn(tiers) - elusive + unconfirmed.length) * RESERVE) + 1
-  return countsRuns
-    ? `--runs ${needed} would be enough for that.`
-    : `--budget ${Math.max(1, Math.ceil((needed * pace) / 60))}m would be enough for that.`
-}
-
-function modelIdle(rule: FaultRule): Finding {
-  return {
-    rule: {
-      id: 'explore/never-applied',
-      name: 'A fault of the plan never applied',
-      description: 'A plan shows something of a client only when its faults meet the requests that they are for.',
-    },
-    level: 'warning',
-    message: `No request met it, or there was nothing that it could change: ${wordPlan([rule])}`,
-  }
-}
-
-function modelGivingUp({ plan }: PlanAt): Finding {
-  return { rule: ruleFor('gave up'), level: 'error', message: `${wordPlan(plan)} The command failed.` }
+  return [
+    `${missing.charAt(0).toUpperCase()}${missing.slice(1)}.`,
+    ...(elusive > 0 ? [ELUSIVE] : []),
+    ...(canHelp ? [`${budget} would be enough for that.`] : []),
+  ].join(' ')
 }
 
 /** The faults of a plan, in sentences. */
@@ -282,21 +260,16 @@ function wordPlan(plan: readonly FaultRule[]): string {
   return plan.map(({ description, ...rule }) => description ?? `A fault: ${canonical(rule)}.`).join(' ')
 }
 
-const SUMMARIES: Readonly<Record<RunVerdict, string>> = {
-  tolerated: 'With the plan, the command did what it does without faults.',
-  'gave up': 'With the plan, the command gave up: it failed, and said so.',
-  'wrong success': 'With the plan, the command said that all is well, and it is not.',
-  'false failure': 'With the plan, the command said that it failed, and everything is done.',
-  hang: 'With the plan, the command did not end.',
-  crash: 'With the plan, the command crashed.',
-  storm: 'With the plan, the command sent a storm of requests.',
+function summariseReplay(verdict: RunVerdict): string {
+  const did = verdict === 'tolerated' ? 'did what it does without faults' : VERDICTS[verdict][2]
+  return `With the plan, the command ${did}.`
 }
 
 /** What came out, and at the end what was tried: no result says more than that. */
 function summarise(found: Exploration, terms: ExploreTerms, isInconclusive: boolean): string {
-  const { findings, tolerated, gaveUp, flaky, unconfirmed, points, replayed } = found
+  const { findings, tolerated, gaveUp, flaky, unconfirmed, points, replayed, tiers } = found
   const doubt = isInconclusive ? wordDoubt(found, terms) : undefined
-  if (replayed !== undefined) return doubt ?? SUMMARIES[replayed.verdict]
+  if (replayed !== undefined) return doubt ?? summariseReplay(replayed.verdict)
   const { length } = findings
   const accepted = terms.known?.accepted.length ?? 0
   const broken = [
@@ -304,51 +277,39 @@ function summarise(found: Exploration, terms: ExploreTerms, isInconclusive: bool
     ...(flaky.length > 0 ? [`${plural(flaky.length, 'fault')} broke the command once and not again`] : []),
     ...(unconfirmed.length > 0 ? [`${plural(unconfirmed.length, 'fault')} broke it when the budget was over`] : []),
   ]
-  const result = broken.length === 0 ? 'No fault that was tried broke the command' : broken.join('; ')
+  const result = broken.join('; ') || 'No fault that was tried broke the command'
+  const tried = tiers.flatMap(({ tier, of, tried }) => (of === 0 ? [] : [`${tried} of ${of} ${TIER_WORDS[tier]}`]))
   return [
     ...(terms.interruptedWith === undefined ? [] : [STOPPED]),
     `${result}${terms.isStable ? '' : ', by its exit code alone'}.`,
     ...(accepted > 0 ? [`${accepted} of them ${accepted === 1 ? 'is' : 'are'} accepted.`] : []),
     `With faults at ${plural(points, 'request')}, it survived ${tolerated} and gave up at ${gaveUp.length}.`,
     ...(doubt === undefined ? [] : [doubt]),
-    wordTried(found),
+    tried.length === 0 ? 'Nothing was tried.' : `Tried: ${tried.join('; ')}.`,
   ].join(' ')
 }
 
-function wordTried({ tiers }: Exploration): string {
-  const parts = tiers.flatMap(({ tier, of, tried }) => (of === 0 ? [] : [`${tried} of ${of} ${TIER_WORDS[tier]}`]))
-  return parts.length === 0 ? 'Nothing was tried.' : `Tried: ${parts.join('; ')}.`
-}
-
-function factsOf(found: Exploration, { runs, window, isStable, known }: ExploreTerms): Report['facts'] {
-  const { flaky, unconfirmed, unmet, left } = found
-  const gaveUp = found.gaveUp.map(({ operation }) => operation)
-  const told = (plans: readonly (PlanAt & { verdict: RunVerdict })[]) =>
-    plans.length > 0 && plans.map(({ verdict, plan }) => `${verdict}: ${wordPlan(plan)}`).join(' ')
-  const states = (state: string) => known?.entries.filter((each) => each.state === state).length ?? 0
-  const old = [
-    ...(states('expired') > 0 ? [`${states('expired')} expired`] : []),
-    ...(states('fixed') > 0 ? [`${states('fixed')} fixed`] : []),
-    ...(states('not looked at') > 0 ? [`${states('not looked at')} not looked at`] : []),
-  ]
+function factsOf({ unmet, left, gaveUp }: Exploration, { runs, window, isStable, known }: ExploreTerms) {
+  const operations = [...new Set(gaveUp.map(({ operation }) => operation))].join(', ')
+  const old = (['expired', 'fixed', 'not looked at'] as const).flatMap((state) => {
+    const count = known?.entries.filter((each) => each.state === state).length ?? 0
+    return count > 0 ? [`${count} ${state}`] : []
+  })
   return listFacts({
     Runs: `${runs}, the baseline included`,
-    'Gave up': gaveUp.length > 0 && `${plural(gaveUp.length, 'time')}, at ${[...new Set(gaveUp)].join(', ')}`,
-    Flaky: told(flaky),
-    'Not repeated': told(unconfirmed),
+    'Gave up': gaveUp.length > 0 && `${plural(gaveUp.length, 'time')}, at ${operations}`,
     Left: left > 0 && `${plural(left, 'fault')}; a larger --budget or --runs tries more`,
     'Not met': unmet > 0 && `${plural(unmet, 'fault')} met no request, changed nothing, or came to no conclusion`,
     Baseline: old.length > 0 && old.join(', '),
-    'Quota windows':
-      window !== undefined && `${window} s instead of those of the contract; --no-scale-windows keeps those`,
+    'Quota windows': window !== undefined && `${window} s instead of those of the contract; --window 1h keeps those`,
     Effects: !isStable && 'differ between two runs without a fault, so only exit codes were judged',
   })
 }
 
 /** A row for each tier, which passed if it is complete, and for each plan that is no finding. */
 function rowsOf({ tiers, gaveUp, flaky, unconfirmed }: Exploration): Row[] {
-  const rowsFor = (plans: readonly PlanAt[], result: string): Row[] =>
-    plans.map(({ plan }) => ({ cells: [wordPlan(plan), result] }))
+  const rowsFor = (plans: readonly (PlanAt & { verdict?: ExploreFailure })[], result: string): Row[] =>
+    plans.map(({ plan, verdict }) => ({ cells: [wordPlan(plan), verdict ? `${verdict}: ${result}` : result] }))
   return [
     ...tiers.flatMap(({ tier, of, tried }): Row[] => {
       const cells = [`Tier ${tier}: ${TIER_WORDS[tier]}`, `${tried} of ${of} were tried`]

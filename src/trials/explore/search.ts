@@ -1,25 +1,106 @@
 import type { ServiceContract } from '../../behaviour/operation.ts'
 import type { FaultRule } from '../../domain/faults.ts'
-import type { Pool } from '../pool.ts'
-import { type Exploration, type FailingPlan, identify, type Place, placesOf, type TierCount } from './exploration.ts'
-import { faultsAt, kindOf, type PlannedFault, TIERS, type Tier } from './faults.ts'
-import type { RunObservation } from './observation.ts'
-import { type Phase, planFaults } from './order.ts'
-import { exceedsPlan, hasMet, idleRules, ruleOf } from './plan.ts'
-import { pointsOf } from './points.ts'
-import { type RunAfter, SerialOrders } from './serial-orders.ts'
+import type { ForeignClient } from '../../faults/foreign-change.ts'
+import { type Effects, effectsOf } from '../effects.ts'
+import { settle } from '../runner.ts'
+import {
+  canonical,
+  faultsAt,
+  kindOf,
+  neededOf,
+  type Phase,
+  type PlannedFault,
+  planFaults,
+  TIERS,
+  type Tier,
+} from './faults.ts'
+import { operationOf, type PlanUse, ruleOf, useOf } from './plan.ts'
+import { pointsOf, type RunObservation } from './points.ts'
 import { longestWait } from './storm.ts'
+import { NO_EFFECT } from './story.ts'
 import {
   type Circumstances,
+  type Comparison,
   causeOf,
   type ExploreFailure,
   type FaultlessRun,
   isCommon,
   isFailure,
+  isForeign,
   judge,
   type RunVerdict,
   reasonsFor,
 } from './verdict.ts'
+
+/** A plan, and the operation of its last fault. */
+export interface PlanAt {
+  plan: readonly FaultRule[]
+  operation: string
+}
+
+/** A request at which the command has a weakness. */
+interface Place {
+  operation: string
+  /** The names in the request, if it has any. */
+  about?: string
+  /** What showed the weakness there, as clauses. */
+  faults: readonly string[]
+}
+
+export interface FailingPlan extends PlanAt {
+  /** The same for the same weakness in every run. */
+  id: string
+  verdict: ExploreFailure
+  /** The length of the quota window in seconds, if it was not the usual one. */
+  window?: number
+  observation: RunObservation
+  /** The differences from the expected behaviour, in sentences. */
+  reasons: readonly string[]
+  places: readonly Place[]
+}
+
+/** How many faults of a tier there are, and how many were tried. Each kind of request counts once. */
+export interface TierCount {
+  tier: Tier
+  of: number
+  tried: number
+}
+
+export interface Exploration {
+  /** How many requests of the baseline a fault can meet. */
+  points: number
+  tiers: readonly TierCount[]
+  /** How many faults on which the result rests were in a plan and met no request. A larger budget does not help. */
+  elusive: number
+  /** How many plans the command survived. */
+  tolerated: number
+  /** How many plans met no request, changed nothing, acted too often, or came to no conclusion. */
+  unmet: number
+  gaveUp: readonly PlanAt[]
+  findings: readonly FailingPlan[]
+  /** Plans that broke the command once, but not in the repetition. */
+  flaky: readonly (PlanAt & { verdict: ExploreFailure })[]
+  /** Plans that broke the command but were not repeated, because the budget was used up. */
+  unconfirmed: readonly (PlanAt & { verdict: ExploreFailure })[]
+  /** The run of a replayed plan, its verdict, and whether a fault applied. */
+  replayed?: { verdict: RunVerdict; observation: RunObservation; hasApplied: boolean }
+  /** The rules of a replayed plan that met no request or changed nothing. */
+  idle: readonly FaultRule[]
+  /** How many plans were not tried, because the budget was used up. */
+  left: number
+}
+
+/** Whether the tiers on which a result rests are complete, and something was tried at all. */
+export function isComplete({ tiers, unconfirmed, tolerated, gaveUp, findings }: Exploration): boolean {
+  const hasTried = tolerated + gaveUp.length + findings.length > 0
+  return hasTried && unconfirmed.length === 0 && openIn(tiers) === 0
+}
+
+/** How many faults on which the result rests were not tried. */
+export function openIn(tiers: readonly TierCount[]): number {
+  const needed = neededOf(tiers.flatMap(({ tier, of }) => (of > 0 ? [tier] : [])))
+  return tiers.reduce((sum, { tier, of, tried }) => sum + (needed.includes(tier) ? of - tried : 0), 0)
+}
 
 /** How the command is run with a plan. */
 interface PlannedRun {
@@ -27,17 +108,17 @@ interface PlannedRun {
   timeout: number
   /** The length of a shortened quota window in seconds, if it is not the usual one. */
   window?: number | undefined
-  /** Whether it runs by default, even if the search takes longer then. */
-  isUsual: boolean
+  /** Whether it runs also if the search takes longer then. */
+  isNeeded?: boolean
 }
 
-export interface SearchDeps {
+export interface SearchTerms {
   /** Runs the command; `undefined` if the budget does not allow it. */
   run(plan: readonly FaultRule[], how: PlannedRun): Promise<RunObservation | undefined>
-  runAfter: RunAfter
+  /** Runs it after another client has changed an account; `undefined` also if that cannot come before. */
+  runAfter(client: ForeignClient, accountId: string): Promise<RunObservation | undefined>
   contract: ServiceContract
   baseline: FaultlessRun
-  pool: Pool
   limits: RunLimits
   /** The length of a shortened quota window in seconds; `undefined` if windows are not shortened. */
   window: number | undefined
@@ -46,7 +127,7 @@ export interface SearchDeps {
 }
 
 /** Time limits of a run, in milliseconds. */
-export interface RunLimits {
+interface RunLimits {
   usual: number
   /** Additional time for each second of a quota that is used up, because a client waits for its reset. */
   perSecond: number
@@ -54,149 +135,162 @@ export interface RunLimits {
   longer: number
 }
 
-/** What one trial tries. */
+/** What one trial tries. `window` is the length of a quota window in seconds, if it is not the usual one. */
 interface Attempt {
   fault: PlannedFault
-  /** The length of a shortened quota window in seconds, if it is not the usual one. */
   window?: number
 }
 
-interface TriedPlan extends Attempt {
+interface Tried extends Attempt {
   plan: readonly FaultRule[]
+  observation: RunObservation
+  use: PlanUse
   verdict: RunVerdict
-  /** Whether its rule met its request and changed something, and did not act too often. */
+  circumstances: Circumstances
+  /** Whether its rule met its request and changed something, did not act too often, and its run tells something. */
   hasApplied: boolean
   /** How long the client waited at most after a 429, in seconds. */
   wait: number
-  observation: RunObservation
-  circumstances: Circumstances
 }
 
 /** A weakness of a client that several plans show. */
 interface Weakness {
   verdict: ExploreFailure
   cause: string
-  tried: TriedPlan[]
+  tried: Tried[]
   /** Its repetition, as soon as there is one, and whether that broke the command in the same way. */
-  again?: TriedPlan
-  confirmed?: boolean
+  again?: Tried
+  confirmed?: boolean | undefined
 }
 
 /** How many plans are tried before what broke the command is repeated. It does not depend on the number of jobs. */
 const BATCH = 24
 /** The longer quota window, in seconds, and how much longer at least than the client has waited in a shorter one. */
 const LONGER = { least: 6, most: 66, ahead: 3 }
+/** What is assumed of a run beside another client of which nothing can be told. */
+const UNKNOWN: Comparison = { isSerial: true, expected: { accounts: [], changes: [] } }
 
 /** Tries one fault at a time, and repeats what breaks the command. */
 export class FaultSearch {
-  readonly #deps: SearchDeps
-  readonly #orders: SerialOrders
-  readonly #tried: TriedPlan[] = []
+  readonly #terms: SearchTerms
+  readonly #tried: Tried[] = []
   readonly #weaknesses = new Map<string, Weakness>()
-  /** The kinds of faults of which one was tried, or need not be tried. */
-  readonly #decided = new Set<string>()
-  /** The kinds of faults of which one was in a plan. */
-  readonly #attempted = new Set<string>()
+  /** The kinds of faults that were in a plan, and whether one has met its request, or need not be tried. */
+  readonly #kinds = new Map<string, boolean>()
+  /** The runs after another client, by what that client does. */
+  readonly #after = new Map<string, Promise<RunObservation | undefined>>()
   #left = 0
   #limit: number
 
-  constructor(deps: SearchDeps) {
-    this.#deps = deps
-    this.#orders = new SerialOrders(deps.baseline.observation, deps.runAfter)
-    this.#limit = deps.limits.usual
+  constructor(terms: SearchTerms) {
+    this.#terms = terms
+    this.#limit = terms.limits.usual
   }
 
   async search(): Promise<Exploration> {
-    const { contract, baseline } = this.#deps
+    const { contract, baseline, window } = this.#terms
     const points = pointsOf(baseline.observation.requests)
     const phases = planFaults(points.flatMap((point) => faultsAt(point, contract)))
-    for (const phase of phases) await this.#tryPhase(phase)
+    for (const { tier, isUsual, faults } of phases) {
+      for (let from = 0; from < faults.length; from += BATCH) {
+        const batch = faults.slice(from, from + BATCH).map((fault) => ({ fault }))
+        await this.#tryAll(batch, isUsual)
+      }
+      if (tier === TIERS.limits && window !== undefined) await this.#tryAll(this.#longerWindows(window), isUsual)
+    }
     return this.#report(points.length, phases)
   }
 
-  async #tryPhase({ tier, isUsual, faults }: Phase): Promise<void> {
-    // If a client waits for ever, all slow responses have the same result.
-    if (faults.some(({ slow }) => slow) && this.#waitsForEver) {
-      for (const fault of faults) this.#decided.add(kindOf(fault))
-      return
-    }
-    await this.#tryAll(
-      faults.map((fault) => ({ fault })),
-      isUsual,
-    )
-    if (tier === TIERS.limits && this.#deps.window !== undefined) await this.#tryLongerWindows(isUsual)
-  }
-
-  get #waitsForEver(): boolean {
-    return [...this.#weaknesses.values()].some(({ verdict, confirmed }) => verdict === 'hang' && confirmed === true)
-  }
-
   /**
-   * Tries a 429 of each operation again with a longer quota window, if the client survived it. A client that waits for
-   * a fixed time is told from one that reads the reset.
+   * A 429 of each operation again with a longer quota window, if the client survived it. A client that waits for a fixed
+   * time is told from one that reads the reset.
    */
-  async #tryLongerWindows(isUsual: boolean): Promise<void> {
-    const survived = new Map<string, Attempt>()
-    const known = new Set<string>()
+  #longerWindows(usual: number): Attempt[] {
+    const longer = new Map<string, Attempt | undefined>()
     for (const { fault, window, verdict, hasApplied, wait } of this.#tried) {
       const { id } = fault.point.operation
-      if (window !== undefined) known.add(id)
-      if (fault.tier !== TIERS.limits || verdict !== 'tolerated' || !hasApplied || survived.has(id)) continue
-      const longer = Math.max(LONGER.least, Math.ceil(wait) + LONGER.ahead)
-      if (longer <= LONGER.most && longer > (this.#deps.window ?? 0)) survived.set(id, { fault, window: longer })
+      if (window !== undefined) longer.set(id, undefined)
+      if (fault.tier !== TIERS.limits || verdict !== 'tolerated' || !hasApplied || longer.has(id)) continue
+      const next = Math.max(LONGER.least, Math.ceil(wait) + LONGER.ahead)
+      if (next <= LONGER.most && next > usual) longer.set(id, { fault, window: next })
     }
-    await this.#tryAll(
-      [...survived].flatMap(([id, attempt]) => (known.has(id) ? [] : [attempt])),
-      isUsual,
-    )
+    return [...longer.values()].flatMap((attempt) => attempt ?? [])
   }
 
-  /** Tries faults in batches, and repeats what broke the command after each batch. */
-  async #tryAll(attempts: readonly Attempt[], isUsual: boolean): Promise<void> {
-    for (let from = 0; from < attempts.length; from += BATCH) {
-      let done = from
-      const results = await this.#deps.pool.runAll(
-        attempts.slice(from, from + BATCH).map((attempt) => async () => {
-          const tried = await this.#try(attempt, isUsual)
-          this.#deps.watch(`${++done} of ${attempts.length} faults of this part`)
-          return tried
-        }),
-      )
-      for (const tried of results) {
-        if (tried === undefined) this.#left++
-        else this.#keep(tried)
-      }
-      await this.#confirm()
+  /** Tries faults, and then repeats what broke the command. */
+  async #tryAll(attempts: readonly Attempt[], isNeeded: boolean): Promise<void> {
+    const { watch } = this.#terms
+    // If a client waits for ever, all slow responses have the same result.
+    const waits = [...this.#weaknesses.values()].some(({ verdict, confirmed }) => verdict === 'hang' && confirmed)
+    const open = attempts.filter(({ fault }) => !(fault.slow && waits))
+    for (const { fault } of attempts) if (fault.slow && waits) this.#kinds.set(kindOf(fault), true)
+    let done = 0
+    const results = await settle(
+      open.map(async (attempt) => {
+        const tried = await this.#try(attempt, isNeeded)
+        watch(`${++done} of ${open.length} faults of this part`)
+        return tried
+      }),
+    )
+    for (const tried of results) {
+      if (tried === undefined) this.#left++
+      else this.#keep(tried)
     }
+    await this.#confirm()
   }
 
   /** Runs the command with a fault; `undefined` if the budget does not allow it. */
-  async #try({ fault, window }: Attempt, isUsual: boolean, limit = this.#limit): Promise<TriedPlan | undefined> {
-    const { run, baseline, limits } = this.#deps
+  async #try({ fault, window }: Attempt, isNeeded: boolean, limit = this.#limit): Promise<Tried | undefined> {
+    const { run, limits } = this.#terms
     const plan = [ruleOf(fault)]
-    const isLong = window !== undefined
-    const waits = fault.tier === TIERS.limits ? (window ?? this.#deps.window ?? 0) * limits.perSecond : 0
-    const observation = await run(plan, { timeout: limit + waits, window, isUsual })
+    const seconds = fault.tier === TIERS.limits ? (window ?? this.#terms.window ?? 0) : 0
+    const observation = await run(plan, { timeout: limit + seconds * limits.perSecond, window, isNeeded })
     if (observation === undefined) return undefined
-    const isForeign = fault.foreign !== undefined
-    const comparison =
-      isForeign && observation.end.exitCode === 0 ? await this.#orders.compare(fault, observation) : undefined
-    const circumstances = { isLong, ...(isForeign && { comparison: comparison ?? UNKNOWN }) }
-    const hasMetOnce = idleRules(plan, observation).length === 0 && !exceedsPlan(plan, observation)
-    const isTold = !isForeign || comparison !== undefined || observation.end.exitCode !== 0
+    const judged = await this.#judge(plan, observation, window !== undefined, fault)
+    return { fault, ...(window !== undefined && { window }), plan, observation, ...judged }
+  }
+
+  async #judge(plan: readonly FaultRule[], run: RunObservation, isLong: boolean, fault?: PlannedFault) {
+    const hasPassed = run.end.exitCode === 0
+    const comparison = fault?.foreign && hasPassed ? await this.#compare(fault, run) : undefined
+    const circumstances: Circumstances = { isLong, ...(plan.some(isForeign) && { comparison: comparison ?? UNKNOWN }) }
+    const use = useOf(plan, run)
+    const isTold = fault?.foreign === undefined || comparison !== undefined || !hasPassed
     return {
-      ...{ fault, plan, observation, circumstances, wait: longestWait(observation.requests) },
-      ...(window !== undefined && { window }),
-      verdict: judge(observation, baseline, circumstances),
-      hasApplied: hasMetOnce && isTold,
+      ...{ use, circumstances, wait: longestWait(run.requests) },
+      verdict: judge(run, this.#terms.baseline, circumstances),
+      hasApplied: use.idle.length === 0 && !use.exceeds && isTold,
     }
   }
 
-  #keep(tried: TriedPlan): void {
-    const { fault, plan, observation, verdict, hasApplied } = tried
-    this.#attempted.add(kindOf(fault))
+  /**
+   * Compares a run that has succeeded although another client came just before one of its requests with the two orders in
+   * which both can come one after the other: a client that writes what it wants overwrites a change in each order, and a
+   * client that has read before loses one that it would keep. `undefined` if nothing can be told, because the command
+   * fails after the other client, or the change cannot come first.
+   */
+  async #compare({ foreign, point, effect }: PlannedFault, run: RunObservation): Promise<Comparison | undefined> {
+    const { baseline, runAfter } = this.#terms
+    const id = point.entry.account
+    if (foreign === undefined || id === undefined) return undefined
+    const isLike = ({ accounts }: Effects) => JSON.stringify(accounts) === JSON.stringify(run.effects.accounts)
+    const { accounts } = baseline.observation
+    const account = accounts.get(id)
+    const changed = account && foreign.change(account)
+    const afterCommand = changed && effectsOf(new Map([...accounts, [id, changed]]).values(), [])
+    if (afterCommand !== undefined && isLike(afterCommand)) return { isSerial: true, expected: afterCommand }
+    const name = canonical([id, effect, foreign.words])
+    const started = this.#after.get(name) ?? runAfter(foreign, id)
+    this.#after.set(name, started)
+    const after = await started
+    return after?.end.exitCode === 0 ? { isSerial: isLike(after.effects), expected: after.effects } : undefined
+  }
+
+  #keep(tried: Tried): void {
+    const { fault, use, observation, verdict, hasApplied } = tried
     // A fault that met its request is decided, also if there was nothing that it could change.
-    if (hasMet(plan, observation) && !exceedsPlan(plan, observation)) this.#decided.add(kindOf(fault))
+    const isDecided = this.#kinds.get(kindOf(fault)) || (use.hasMet && !use.exceeds)
+    this.#kinds.set(kindOf(fault), isDecided)
     // The requests of thousands of runs are many, and only the repetition of a failure is reported.
     const brief = { ...tried, observation: { ...observation, requests: [] } }
     this.#tried.push(brief)
@@ -204,41 +298,40 @@ export class FaultSearch {
   }
 
   /** Adds a plan that broke the command to its weakness. A weakness that could not be repeated gets another chance. */
-  #note(tried: TriedPlan, verdict: ExploreFailure): void {
+  #note(tried: Tried, verdict: ExploreFailure): void {
     const { operation } = tried.fault.point
     const cause = causeOf(verdict, tried.fault.effect, operation)
-    const id = [verdict, cause, ...(isCommon(verdict) ? [] : [operation.id])].join(' / ')
+    const id = `${verdict} / ${cause}${isCommon(verdict) ? '' : ` / ${operation.id}`}`
     const weakness = this.#weaknesses.get(id) ?? { verdict, cause, tried: [] }
     weakness.tried.push(tried)
-    if (weakness.confirmed === false) delete weakness.confirmed
+    if (weakness.confirmed === false) weakness.confirmed = undefined
     this.#weaknesses.set(id, weakness)
   }
 
   /** Repeats the first plan of each weakness that was not repeated; the latest one if others were. */
   async #confirm(): Promise<void> {
-    const { pool, watch, limits } = this.#deps
+    const { watch, limits } = this.#terms
     const open = [...this.#weaknesses.values()].filter(({ confirmed }) => confirmed === undefined)
     if (open.length === 0) return
     watch(`repeating ${open.length} of what broke the command`)
-    let hasShownMore = false
-    await pool.runAll(
-      open.map((weakness) => async () => {
-        const { verdict, tried, again: earlier } = weakness
-        const first = earlier === undefined ? tried[0] : tried.at(-1)
-        if (first === undefined) return
-        const again = await this.#try(first, true, verdict === 'hang' ? limits.longer : this.#limit)
-        if (again === undefined) return
-        weakness.confirmed = again.verdict === verdict
-        weakness.again = again
-        if (weakness.confirmed || verdict !== 'hang') return
-        // The client did end, so later slow responses need this limit, too. How it ended is the result of the plan.
-        this.#limit = limits.longer
-        this.#tried.push(again)
-        if (!isFailure(again.verdict) || !again.hasApplied) return
-        this.#note(again, again.verdict)
-        hasShownMore = true
+    const results = await settle(
+      open.map(async (weakness) => {
+        const { verdict, tried, again } = weakness
+        const shown = (again === undefined ? tried[0] : tried.at(-1)) as Tried
+        return { weakness, again: await this.#try(shown, true, verdict === 'hang' ? limits.longer : this.#limit) }
       }),
     )
+    let hasShownMore = false
+    for (const { weakness, again } of results) {
+      if (again === undefined) continue
+      weakness.again = again
+      weakness.confirmed = again.verdict === weakness.verdict
+      if (weakness.confirmed || weakness.verdict !== 'hang') continue
+      // The client did end, so later slow responses need this limit, too. How it ended is the result of the plan.
+      this.#limit = limits.longer
+      this.#keep(again)
+      hasShownMore ||= isFailure(again.verdict) && again.hasApplied
+    }
     if (hasShownMore) await this.#confirm()
   }
 
@@ -246,33 +339,29 @@ export class FaultSearch {
   #findAll(): FailingPlan[] {
     const causes = new Map<string, Weakness[]>()
     for (const weakness of this.#weaknesses.values()) {
-      if (weakness.confirmed !== true) continue
       const id = `${weakness.verdict} ${weakness.cause}`
-      causes.set(id, [...(causes.get(id) ?? []), weakness])
+      if (weakness.confirmed) causes.set(id, [...(causes.get(id) ?? []), weakness])
     }
     return [...causes.values()].flatMap((weaknesses) => {
-      const places = placesOf(weaknesses.flatMap(({ tried }) => tried.map(({ fault }) => fault)))
-      const [shown] = weaknesses.flatMap(({ again }) => again ?? [])
-      return shown === undefined ? [] : [this.#describe(shown, places)]
+      const faults = weaknesses.flatMap(({ tried }) => tried.map(({ fault }) => fault))
+      const shown = weaknesses[0]?.again
+      if (shown === undefined || !isFailure(shown.verdict)) return []
+      const { plan, fault, window, observation, circumstances, verdict } = shown
+      const { operation } = fault.point
+      const places = placesOf(
+        faults.map(({ point, words }) => ({ operation: point.operation.id, about: point.about, words })),
+      )
+      return {
+        id: identify(verdict, causeOf(verdict, fault.effect, operation), places),
+        ...{ verdict, plan, observation, places, operation: operation.id },
+        ...(window !== undefined && { window }),
+        reasons: reasonsFor(verdict, observation, this.#terms.baseline, circumstances),
+      }
     })
   }
 
-  #describe(
-    { plan, fault, window, observation, verdict, circumstances }: TriedPlan,
-    places: readonly Place[],
-  ): FailingPlan {
-    if (!isFailure(verdict)) throw new Error('A finding has a failure.')
-    return {
-      id: identify(verdict, causeOf(verdict, fault.effect, fault.point.operation), places),
-      ...{ verdict, plan, observation, places },
-      ...(window !== undefined && { window }),
-      operation: fault.point.operation.id,
-      reasons: reasonsFor(verdict, observation, this.#deps.baseline, circumstances),
-    }
-  }
-
   #report(points: number, phases: readonly Phase[]): Exploration {
-    const told = ({ plan, fault }: TriedPlan) => ({ plan, operation: fault.point.operation.id })
+    const told = ({ plan, fault }: Tried) => ({ plan, operation: fault.point.operation.id })
     const applied = this.#tried.filter(({ hasApplied }) => hasApplied)
     const brokenOnce = (isConfirmed: false | undefined) =>
       [...this.#weaknesses.values()].flatMap(({ verdict, tried: [first], confirmed }) =>
@@ -281,11 +370,15 @@ export class FaultSearch {
           ? []
           : [{ ...told(first), verdict }],
       )
-    const needed = new Set(phases.flatMap(({ isNeeded, faults }) => (isNeeded ? faults.map(kindOf) : [])))
+    const kindsIn = (some: readonly Phase[]) => [...new Set(some.flatMap(({ faults }) => faults.map(kindOf)))]
     return {
       points,
-      elusive: [...needed].filter((kind) => this.#attempted.has(kind) && !this.#decided.has(kind)).length,
-      tiers: Object.values(TIERS).map((tier) => this.#countTier(tier, phases)),
+      elusive: kindsIn(phases.filter(({ isNeeded }) => isNeeded)).filter((kind) => this.#kinds.get(kind) === false)
+        .length,
+      tiers: Object.values(TIERS).map((tier) => {
+        const kinds = kindsIn(phases.filter((phase) => phase.tier === tier))
+        return { tier, of: kinds.length, tried: kinds.filter((kind) => this.#kinds.get(kind)).length }
+      }),
       tolerated: applied.filter(({ verdict }) => verdict === 'tolerated').length,
       unmet: this.#tried.length - applied.length,
       gaveUp: applied.filter(({ verdict }) => verdict === 'gave up').map(told),
@@ -297,12 +390,62 @@ export class FaultSearch {
     }
   }
 
-  #countTier(tier: Tier, phases: readonly Phase[]): TierCount {
-    const ofTier = phases.filter((phase) => phase.tier === tier)
-    const kinds = new Set(ofTier.flatMap(({ faults }) => faults.map(kindOf)))
-    return { tier, of: kinds.size, tried: [...kinds].filter((kind) => this.#decided.has(kind)).length }
+  /** Runs the command once with the faults of a plan. */
+  async replay(plan: readonly FaultRule[]): Promise<Exploration> {
+    const { baseline, limits, window = 0, contract, run } = this.#terms
+    const points = pointsOf(baseline.observation.requests)
+    const nothing: Exploration = {
+      ...{ points: points.length, tiers: [], elusive: 0, tolerated: 0, unmet: 0, left: 1 },
+      ...{ gaveUp: [], findings: [], flaky: [], unconfirmed: [], idle: [] },
+    }
+    const observation = await run(plan, { timeout: limits.longer + window * limits.perSecond })
+    if (observation === undefined) return nothing
+    // The orders beside another client are known if it is one that a search would try, and the only fault.
+    const fault = points
+      .flatMap((point) => faultsAt(point, contract))
+      .find((each) => canonical([ruleOf(each)]) === canonical(plan))
+    const isLong = window > SHORT_WINDOW
+    const { verdict, use, circumstances } = await this.#judge(plan, observation, isLong, fault)
+    const hasApplied = use.idle.length < plan.length
+    const told = { plan: fault === undefined ? plan : [ruleOf(fault)], operation: operationOf(plan) }
+    const places = placesOf(
+      pointsOf(observation.requests).flatMap(({ operation: { id }, about, entry: { injection } }) =>
+        injection === undefined ? [] : [{ operation: id, about, words: injection.effect ?? NO_EFFECT }],
+      ),
+    )
+    const [rule = {}] = plan
+    const operation = contract.operations.find(({ id }) => id === rule.match?.operation)
+    const failing = (verdict: ExploreFailure): FailingPlan => ({
+      id: identify(verdict, causeOf(verdict, rule, operation), places),
+      ...{ ...told, verdict, observation, places, ...(isLong && { window }) },
+      reasons: reasonsFor(verdict, observation, baseline, circumstances),
+    })
+    return {
+      ...{ ...nothing, left: 0, idle: use.idle, unmet: use.idle.length > 0 ? 1 : 0 },
+      tolerated: verdict === 'tolerated' && hasApplied ? 1 : 0,
+      gaveUp: verdict === 'gave up' ? [told] : [],
+      findings: isFailure(verdict) ? [failing(verdict)] : [],
+      replayed: { verdict, observation, hasApplied },
+    }
   }
 }
 
-/** What is assumed of a run beside another client of which nothing can be told. */
-export const UNKNOWN = { isSerial: true, expected: { accounts: [], changes: [] } } as const
+/** The length of a shortened quota window, in seconds. */
+export const SHORT_WINDOW = 2
+
+/** The id of a finding. If the same weakness is there at another operation, too, the id is another one. */
+function identify(verdict: ExploreFailure, cause: string, places: readonly Place[]): string {
+  const names = [...new Set(places.map(({ operation }) => operation))].toSorted()
+  return [verdict.replaceAll(' ', '-'), cause, ...(isCommon(verdict) ? [] : [names.join('+')])].join('/')
+}
+
+/** The requests that showed a weakness, each once, with all faults that showed it there. */
+function placesOf(met: readonly { operation: string; about: string; words: string }[]): Place[] {
+  const places = new Map<string, Place>()
+  for (const { operation, about, words } of met) {
+    const id = canonical([operation, about])
+    const faults = new Set([...(places.get(id)?.faults ?? []), words])
+    places.set(id, { operation, ...(about !== '' && { about }), faults: [...faults] })
+  }
+  return [...places.values()]
+}

@@ -1,5 +1,5 @@
 import { bytesOf, isBodyUnknown } from '../../journal/entry.ts'
-import { isLimited, type ObservedRequest } from './observation.ts'
+import { isLimited, type ObservedRequest } from './points.ts'
 
 /** The most quick tries of one request in a row. */
 const TRIES = 5

@@ -1,6 +1,6 @@
 import { plural } from '../../ground/plural.ts'
 import { PAST } from '../../journal/entry.ts'
-import type { ObservedRequest, RunObservation } from './observation.ts'
+import type { ObservedRequest, RunObservation } from './points.ts'
 import { aboutOf } from './points.ts'
 
 /** A request of a run for a report, or the number of omitted requests. */
@@ -22,6 +22,7 @@ interface StoryRequest {
   fault?: string
 }
 
+export const NO_EFFECT = 'A fault rule matched, and changed nothing.'
 /** How many requests are listed before the first fault, and after the last one. */
 const BEFORE = 4
 const AFTER = 12
@@ -66,7 +67,7 @@ function tell({ entry, operation }: ObservedRequest): StoryRequest {
     status: status ?? null,
     ...(code !== undefined && { code }),
     ...(entry[PAST]?.after !== undefined && injected && { changed: true as const }),
-    ...(injection !== undefined && { fault: injection.effect ?? 'A fault rule matched, and changed nothing.' }),
+    ...(injection !== undefined && { fault: injection.effect ?? NO_EFFECT }),
   }
 }
 

@@ -6,7 +6,7 @@ import { type Entry, PAST, textOf } from '../../journal/entry.ts'
 import type { CommandEnd } from '../command.ts'
 import { describeDifference, type Effects, haveSameEffects } from '../effects.ts'
 import type { Effect } from './faults.ts'
-import type { ObservedRequest, RunObservation } from './observation.ts'
+import type { ObservedRequest, RunObservation } from './points.ts'
 import { findFixedWait, findStorm } from './storm.ts'
 
 /** The verdict about a run with a fault. */

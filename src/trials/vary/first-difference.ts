@@ -1,21 +1,36 @@
+import { isDeepStrictEqual } from 'node:util'
 import { answersUnder } from '../../behaviour/counterfactual.ts'
 import type { ServiceContract } from '../../behaviour/operation.ts'
 import { askedAgain } from '../../explain/decisive-settings.ts'
 import { textOf } from '../../ground/content.ts'
+import { isObject, pointTo, readJson } from '../../ground/json.ts'
+import { plural } from '../../ground/plural.ts'
+import { shorten, show } from '../../ground/show.ts'
 import { type Entry, PAST, textOf as recordedText } from '../../journal/entry.ts'
 import type { Redact } from '../../journal/redaction/redaction.ts'
-import { findDifference } from '../../reports/difference.ts'
 import type { TrialResult } from '../trial.ts'
-import { requestIn } from './baselines.ts'
-import { wordBodies } from './body-difference.ts'
-import type { FirstDifference, ShownResponse } from './dependencies.ts'
 import { replyTo } from './reached.ts'
 
-/** How many characters of a body are shown, and how many of them are before the first difference. */
-const SHOWN = 400
-const BEFORE = 100
+/** The differing parts of a response, shortened for a report. */
+export interface ShownResponse {
+  /** Absent if no response was sent. */
+  status?: number
+  /** The fields that differ. */
+  headers?: Readonly<Record<string, string>>
+  /** Absent if it does not differ. */
+  body?: string
+}
 
-/** What a client was shown: a response without what is other in each run. */
+/** The first response of the client that differs from the one that it would have been shown under our choice. */
+export interface FirstDifference {
+  request: { request_id: string; method: string; path: string; body?: string }
+  expected: ShownResponse
+  received: ShownResponse
+  /** The first difference between the bodies, in words. */
+  body_difference?: string
+}
+
+/** A response without what is other in each run. */
 interface Shown {
   status: number | undefined
   /** By lower-case name. */
@@ -49,11 +64,10 @@ function positions(): (entry: Entry) => string {
   }
 }
 
-interface ComparisonBasis {
-  usual: UsualResponses
-  /** Our own contract. */
-  own: ServiceContract
-  redact: Redact
+/** A request as a text. The id of a group is left out, because the service chooses it. */
+export function requestIn({ method, target, body }: Entry): string {
+  const path = target.replace(/([?&]id=)[^&]+/, '$1*')
+  return `${method} ${path} ${body === undefined ? '' : recordedText(body)}`
 }
 
 /**
@@ -63,7 +77,7 @@ interface ComparisonBasis {
  */
 export function findFirstDifference(
   { exchanges, contract }: Pick<TrialResult, 'exchanges' | 'contract'>,
-  { usual, own, redact }: ComparisonBasis,
+  { usual, own, redact }: { usual: UsualResponses; own: ServiceContract; redact: Redact },
 ): FirstDifference | undefined {
   const nameOf = positions()
   /** The accounts that got another request than usual. */
@@ -73,7 +87,7 @@ export function findFirstDifference(
     if (same === undefined) strayed.add(entry.account)
     const expected =
       same === undefined || strayed.has(entry.account)
-        ? [ownAnswer(entry, own, contract)].filter((each) => each !== undefined)
+        ? ownAnswer(entry, own, contract)
         : same.map((each) => shownIn(each, each.account === entry.account))
     const found = expected.map((each) => compare(each, entry, redact))
     const [first] = found
@@ -82,27 +96,24 @@ export function findFirstDifference(
   return undefined
 }
 
-/** What the client would have been shown in this state, as far as that is decided without a count. */
-function ownAnswer(entry: Entry, own: ServiceContract, other: ServiceContract): Shown | undefined {
+/** What the client would have been shown in this state; nothing if that is not decided without a count. */
+function ownAnswer(entry: Entry, own: ServiceContract, other: ServiceContract): Shown[] {
   const account = entry[PAST]?.account
-  if (account === undefined || entry.injected || entry.code === 'rate_limited') return undefined
+  if (account === undefined || entry.injected || entry.code === 'rate_limited') return []
   // From the other contract, so that the account gets the form in which our own service keeps it.
-  for (const { other: usual, answer } of answersUnder(askedAgain(entry, account), other, [{ contract: own }])) {
-    if (usual === undefined) continue
-    const body = entry.method === 'HEAD' ? undefined : textOf(replyTo(entry, answer, own).body)
-    return { status: answer.status, fields: fieldsOf(entry), body }
-  }
-  return undefined
+  const [, usual] = answersUnder(askedAgain(entry, account), other, [{ contract: own }])
+  if (usual === undefined) return []
+  const body = entry.method === 'HEAD' ? undefined : textOf(replyTo(entry, usual.answer, own).body)
+  return [{ status: usual.answer.status, fields: fieldsOf(entry), body }]
 }
 
 /** `isSameAccount`: whether it has the same ids. Those of other accounts are not compared. */
-function shownIn(entry: Entry, isSameAccount = true): Shown {
+function shownIn(entry: Entry, isSameAccount: boolean): Shown {
   const { status, responseBody } = entry
   const body = responseBody === undefined || responseBody.isCut ? undefined : recordedText(responseBody)
-  return { status, fields: fieldsOf(entry), body: isSameAccount ? body : body?.replaceAll(ID, NO_ID) }
+  return { status, fields: fieldsOf(entry), body: isSameAccount ? body : body?.replaceAll(/"id":"[^"]*"/g, NO_ID) }
 }
 
-const ID = /"id":"[^"]*"/g
 const NO_ID = '"id":""'
 /** Fields whose values are other in each run. A different length adds nothing to a different body. */
 const VOLATILE = ['date', 'content-length']
@@ -122,49 +133,107 @@ function fieldsOf({ responseHeaders }: Entry): Map<string, string> {
 const APART = 60
 
 function isSameField(name: string, one: string | undefined, other: string | undefined): boolean {
-  if (one === other) return true
-  return name === 'x-ratelimit-reset' && Math.abs(Number(one) - Number(other)) <= APART
+  return one === other || (name === 'x-ratelimit-reset' && Math.abs(Number(one) - Number(other)) <= APART)
 }
 
 function compare(expected: Shown, entry: Entry, redact: Redact): FirstDifference | undefined {
-  const isOtherAccount = expected.body?.includes(NO_ID) === true
-  const received = shownIn(entry, !isOtherAccount)
+  const received = shownIn(entry, expected.body?.includes(NO_ID) !== true)
   const names = [...new Set([...expected.fields.keys(), ...received.fields.keys()])].filter(
     (name) => !isSameField(name, expected.fields.get(name), received.fields.get(name)),
   )
   const isSameBody = expected.body === undefined || received.body === undefined || expected.body === received.body
   if (expected.status === received.status && names.length === 0 && isSameBody) return undefined
-  const [one, other] = isSameBody ? [] : excerptsOf(expected.body ?? '', received.body ?? '')
-  const show = ({ status, fields }: Shown, body: string | undefined): ShownResponse => {
+  const [one = '', other = ''] = [expected.body, received.body]
+  const start = isSameBody ? 0 : startOfDifference(one, other)
+  const show = ({ status, fields }: Shown, body: string): ShownResponse => {
     const shown = names.flatMap((name) => (fields.has(name) ? [[name, redact(fields.get(name) ?? '')]] : []))
     return {
       ...(status !== undefined && { status }),
       ...(shown.length > 0 && { headers: Object.fromEntries(shown) }),
-      ...(body !== undefined && { body: redact(body) }),
+      ...(!isSameBody && { body: redact(excerpt(body, start)) }),
     }
   }
-  const sent = entry.body
+  const { requestId, method, target, body: sent } = entry
+  const body = sent !== undefined && sent.size > 0 && { body: excerpt(redact(recordedText(sent)), 0) }
   return {
-    request: {
-      request_id: entry.requestId,
-      method: entry.method,
-      path: redact(entry.target),
-      ...(sent !== undefined && sent.size > 0 && { body: excerpt(redact(recordedText(sent)), 0) }),
-    },
+    request: { request_id: requestId, method, path: redact(target), ...body },
     expected: show(expected, one),
     received: show(received, other),
-    ...(!isSameBody && { body_difference: redact(wordBodies(expected.body, received.body)) }),
+    ...(!isSameBody && { body_difference: redact(wordBodies(one, other)) }),
   }
 }
 
-/** The parts of both bodies around their first difference. */
-function excerptsOf(one: string, other: string): [string, string] {
-  const [[same]] = findDifference(one, other)
-  const start = Math.max(one.length, other.length) <= SHOWN ? 0 : Math.max(0, same.length - BEFORE)
-  return [excerpt(one, start), excerpt(other, start)]
+/** How many characters of a body are shown, and how many of them are before the first difference. */
+const EXCERPT = 400
+const BEFORE = 100
+
+function excerpt(text: string, difference: number): string {
+  const start = text.length <= EXCERPT ? 0 : Math.max(0, difference - BEFORE)
+  const end = start + EXCERPT
+  return `${start > 0 ? '…' : ''}${text.slice(start, end)}${end < text.length ? '…' : ''}`
 }
 
-function excerpt(text: string, start: number): string {
-  const end = start + SHOWN
-  return `${start > 0 ? '…' : ''}${text.slice(start, end)}${end < text.length ? '…' : ''}`
+function startOfDifference(one: string, other: string): number {
+  let start = 0
+  while (start < one.length && one[start] === other[start]) start++
+  return start
+}
+
+/** The longest value in a sentence, in characters. */
+const LONGEST = 60
+
+/**
+ * The first difference between the bodies of two responses, as the rest of the sentence `The service answers …`: `with
+ * "reject" instead of "none" at /data/0/p`. A list with the same items is in another order.
+ */
+export function wordBodies(expected: string, received: string): string {
+  if (received === '') return 'without a body'
+  if (expected === '') return `with the body ${shorten(received, LONGEST)}`
+  const [one, other] = [readJson(expected), readJson(received)]
+  const isJson = one !== undefined && other !== undefined
+  const words = isJson ? wordValues(one, other, '') : undefined
+  if (words !== undefined) return words
+  // Texts that have the same meaning as JSON, such as `100.0` and `100`, or that are no JSON.
+  const start = startOfDifference(expected, received)
+  const before = /[^,{[]*$/.exec(expected.slice(Math.max(0, start - 30), start))?.[0] ?? ''
+  const [usual, now] = [expected, received].map((text) => before + /^[^,}\]]*/.exec(text.slice(start))?.[0])
+  return `with ${shorten(now ?? '', LONGEST)} instead of ${shorten(usual ?? '', LONGEST)}`
+}
+
+/** `undefined` if both values are equal. */
+function wordValues(expected: unknown, received: unknown, pointer: string): string | undefined {
+  if (isDeepStrictEqual(expected, received)) return undefined
+  const at = pointer === '' ? '' : ` at ${pointer}`
+  if (Array.isArray(expected) && Array.isArray(received)) {
+    if (expected.length !== received.length) {
+      return `with ${plural(received.length, 'item')} instead of ${expected.length}${at}`
+    }
+    const [ones, others] = [expected, received].map((list) => list.map((item) => JSON.stringify(item)).toSorted())
+    if (isDeepStrictEqual(ones, others)) {
+      const start = expected.findIndex((each, index) => !isDeepStrictEqual(each, received[index]))
+      const [one, other] = [expected, received].map((list) =>
+        list
+          .slice(start, start + 3)
+          .map(write)
+          .join(', '),
+      )
+      return `with another order${at}: ${other} instead of ${one}`
+    }
+  } else if (!isObject(expected) || !isObject(received)) {
+    return `with ${write(received)} instead of ${write(expected)}${at}`
+  }
+  const [usual, now] = [expected, received] as Readonly<Record<string, unknown>>[]
+  for (const name of new Set(Object.keys({ ...usual, ...now }))) {
+    const place = pointTo(pointer, name)
+    const [one, other] = [usual?.[name], now?.[name]]
+    if (other === undefined) return `without ${place}, which was ${write(one)}`
+    if (one === undefined) return `with ${write(other)} at ${place}, where nothing was`
+    const words = wordValues(one, other, place)
+    if (words !== undefined) return words
+  }
+  return undefined
+}
+
+function write(value: unknown): string {
+  return shorten(show(value), LONGEST)
 }

@@ -1,15 +1,49 @@
-import { type Alternative, type Choices, nameOf } from '../../contract/choices.ts'
+import type { Alternative } from '../../contract/choices.ts'
+import type { Json } from '../../ground/json.ts'
 import type { Redact } from '../../journal/redaction/redaction.ts'
 import { type CommandEnd, hasPassed } from '../command.ts'
-import { findFailedTests } from '../failed-tests.ts'
-import { lastLines } from '../output-tail.ts'
+import { findFailedTests, lastLines } from '../output.ts'
+import { isUnfit } from '../runner.ts'
 import type { TrialResult } from '../trial.ts'
-import type { AlternativeReport, FirstDifference, VaryVerdict } from './dependencies.ts'
-import type { TrialRunner, Untried } from './trial-runner.ts'
+import type { FirstDifference } from './first-difference.ts'
 
-export interface DependencyJudgeOptions {
-  runner: Pick<TrialRunner, 'try'>
-  choices: Pick<Choices, 'load'>
+/** The verdict about an alternative. */
+type VaryVerdict = 'depends' | 'tolerates' | 'not reached' | 'flaky' | 'inconclusive'
+
+/** The report about one alternative. */
+export interface AlternativeReport {
+  /** The id of its assumption. */
+  id: string
+  /** Its number within the assumption, from 1. */
+  alternative: number
+  verdict: VaryVerdict
+  /** The text of the specification about it, or a note that there is none. */
+  spec: string
+  chosen: Json
+  value: Json
+  /** Whether the user accepts that the command depends on it. */
+  accepted?: true
+  /** The reason if it was not decided, or not reached although it was tried. */
+  reason?: string
+  first_difference?: FirstDifference
+  /** The end of a command that failed with it. */
+  exit_code?: number
+  signal?: string
+  timed_out?: true
+  /** The names of the failed tests, if the output of the command has them. */
+  tests?: readonly string[]
+  /** The last lines of the output. */
+  output?: string
+  /** The duration of the command. */
+  seconds?: number
+}
+
+/** How the command is run with an alternative, and what is known about it without one. */
+export interface JudgementTerms {
+  /** `undefined` if there is no more time. `timeout` is in milliseconds; `isAlone`: no other trial runs beside it. */
+  run(alternative: Alternative, timeout: number, isAlone: boolean): Promise<TrialResult | undefined>
+  /** Why there is no more time. */
+  whyOver(): string | undefined
   redact: Redact
   /** Whether the command does the same each time. Then only a failure is repeated. */
   isCertain: boolean
@@ -27,68 +61,52 @@ export interface DependencyJudgeOptions {
 
 /** The factor of the time limit for the repetition of a trial that took too long. */
 const MORE_PATIENCE = 3
-
 const UNSEEN = 'No response was different when the command ran with it.'
 const MISSED = `${UNSEEN} The command has sent other requests than without it.`
 const ANYWAY = 'The command sometimes fails without it, too.'
 
-/** Runs trials until it is known whether the command depends on an alternative. */
-export class DependencyJudge {
-  readonly #options: DependencyJudgeOptions
-
-  constructor(options: DependencyJudgeOptions) {
-    this.#options = options
-  }
-
-  async judge(alternative: Alternative): Promise<AlternativeReport> {
-    const { isCertain, repeats, redact, failsAnyway } = this.#options
-    const passes: TrialResult[] = []
-    const failures: TrialResult[] = []
-    do {
-      // A trial beside it may be the reason of a failure.
-      const result = await this.#tryPatiently(alternative, failures.length > 0)
-      if ('untried' in result) return { ...describe(alternative, 'inconclusive'), reason: result.untried }
-      const results = hasPassed(result.end) ? passes : failures
-      results.push(result)
-    } while (isCertain ? passes.length === 0 && failures.length < 2 : passes.length + failures.length < repeats)
-    const [failure] = failures
-    if (failure === undefined) return this.#judgePasses(alternative, passes)
-    const difference = this.#findDifference(failures)
-    const isSure = passes.length === 0 && !failsAnyway
-    return {
-      ...describe(alternative, isSure ? 'depends' : 'flaky'),
+/** Runs the command until it is known whether it depends on an alternative. */
+export async function judgeAlternative(alternative: Alternative, terms: JudgementTerms): Promise<AlternativeReport> {
+  const { whyOver, isCertain, repeats, failsAnyway, redact, findDifference, isAsUsual } = terms
+  const report = (verdict: VaryVerdict, more: Partial<AlternativeReport> = {}) => ({
+    ...describe(alternative, verdict),
+    ...more,
+  })
+  const passes: TrialResult[] = []
+  const failures: TrialResult[] = []
+  do {
+    // A trial beside it may be the reason of a failure.
+    const result = await runPatiently(alternative, failures.length > 0, terms)
+    if (result === undefined || 'misfit' in result) {
+      return report('inconclusive', { reason: result?.misfit ?? `${whyOver()}` })
+    }
+    const results = hasPassed(result.end) ? passes : failures
+    results.push(result)
+  } while (isCertain ? passes.length === 0 && failures.length < 2 : passes.length + failures.length < repeats)
+  const [failure] = failures
+  const [difference] = (failure ? failures : passes).flatMap((result) => findDifference(result) ?? [])
+  if (failure !== undefined) {
+    return report(passes.length === 0 && !failsAnyway ? 'depends' : 'flaky', {
       ...(failsAnyway && { reason: ANYWAY }),
       ...(difference !== undefined && { first_difference: difference }),
       ...describeEnd(failure.end, redact),
-      seconds: round(failure.end.seconds),
-    }
+    })
   }
+  // A command tolerates only what it has seen.
+  if (difference !== undefined) return report('tolerates', { seconds: round(passes[0]?.end.seconds ?? 0) })
+  return passes.every(isAsUsual)
+    ? report('not reached', { reason: UNSEEN })
+    : report('inconclusive', { reason: MISSED })
+}
 
-  /** A command tolerates only what it has seen. */
-  #judgePasses(alternative: Alternative, passes: readonly TrialResult[]): AlternativeReport {
-    if (this.#findDifference(passes) !== undefined) {
-      return { ...describe(alternative, 'tolerates'), seconds: round(passes[0]?.end.seconds ?? 0) }
-    }
-    return passes.every(this.#options.isAsUsual)
-      ? { ...describe(alternative, 'not reached'), reason: UNSEEN }
-      : { ...describe(alternative, 'inconclusive'), reason: MISSED }
-  }
-
-  #findDifference(results: readonly TrialResult[]): FirstDifference | undefined {
-    for (const result of results) {
-      const difference = this.#options.findDifference(result)
-      if (difference !== undefined) return difference
-    }
-    return undefined
-  }
-
-  /** Runs a trial, and repeats it alone and with a longer limit if it took too long. */
-  async #tryPatiently(alternative: Alternative, isAlone: boolean): Promise<TrialResult | Untried> {
-    const { runner, choices, limit } = this.#options
-    const load = () => choices.load([alternative])
-    const result = await runner.try(nameOf(alternative), load, limit, isAlone)
-    if ('untried' in result || !result.end.timedOut) return result
-    return runner.try(nameOf(alternative), load, MORE_PATIENCE * limit, true)
+/** Runs a trial, and repeats it alone and with a longer limit if it took too long. */
+async function runPatiently(alternative: Alternative, isAlone: boolean, { run, limit }: JudgementTerms) {
+  try {
+    const result = await run(alternative, limit, isAlone)
+    return result?.end.timedOut ? await run(alternative, MORE_PATIENCE * limit, true) : result
+  } catch (error) {
+    if (!isUnfit(error)) throw error
+    return { misfit: `It does not fit what the server was given: ${error.message}` }
   }
 }
 
@@ -97,16 +115,16 @@ export function describe({ id, number, assumption, value }: Alternative, verdict
 }
 
 /** The end of a failed command, for a report. */
-function describeEnd(end: CommandEnd, redact: Redact): Partial<AlternativeReport> {
-  const { exitCode, signal, timedOut, output } = end
+function describeEnd({ exitCode, signal, timedOut, output, seconds }: CommandEnd, redact: Redact) {
   const tests = findFailedTests(output).map(redact)
   const last = lastLines(output, redact)
   return {
     ...(exitCode !== undefined && { exit_code: exitCode }),
     ...(signal !== undefined && !timedOut && { signal }),
-    ...(timedOut && { timed_out: true }),
+    ...(timedOut && { timed_out: true as const }),
     ...(tests.length > 0 && { tests }),
     ...(last !== '' && { output: last }),
+    seconds: round(seconds),
   }
 }
 

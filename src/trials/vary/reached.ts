@@ -36,11 +36,9 @@ interface ReachOptions {
 
 interface Candidate extends OtherChoice {
   alternative: Alternative
-  /** What the accounts of the run begin with under it, by id, if that is something else than under our contract. */
-  beginnings?: Beginnings
+  /** What accounts of the runs begin with, by id, where that is something else under it. */
+  beginnings: ReadonlyMap<string, { usual: string; other: AccountState }>
 }
-
-type Beginnings = ReadonlyMap<string, { usual: AccountState; other: AccountState }>
 
 /**
  * Finds the alternatives that a run has reached. Each request is answered again from its recorded state, under our
@@ -48,62 +46,49 @@ type Beginnings = ReadonlyMap<string, { usual: AccountState; other: AccountState
  * run would have been the same. What is counted, and what only header fields show, is no part of such an answer: `BEYOND`
  * says which requests show it.
  */
-export async function findReached(options: ReachOptions): Promise<Reached> {
-  const { choices, bind, runs, onProgress, whyOver } = options
+export async function findReached({ choices, bind, runs, onProgress, whyOver }: ReachOptions): Promise<Reached> {
   const entries = runs.flatMap(({ exchanges }) => exchanges)
   const own = bind(choices.contract)
-  const { candidates, undecided } = await findCandidates(options)
-  const reached = new Set(candidates.filter(({ alternative }) => isBeyond(alternative, entries)))
-  for (const candidate of candidates) {
-    const beginnings = await beginningsUnder(candidate.contract, own, runs)
-    if (typeof beginnings === 'string') undecided.push({ alternative: candidate.alternative, reason: beginnings })
-    else if (beginnings.size > 0) candidate.beginnings = beginnings
+  const reached = new Set<Alternative>()
+  const undecided: { alternative: Alternative; reason: string }[] = []
+  let open: Candidate[] = []
+  for (const alternative of choices.alternatives) {
+    const compiled = await tryToCompile(choices, [alternative])
+    const beginnings =
+      compiled instanceof ContractError
+        ? `${nameOf(alternative)} does not fit the overlays that are given: ${compiled.message}`
+        : await beginningsUnder(compiled, own, runs)
+    if (typeof beginnings === 'string' || compiled instanceof ContractError) {
+      undecided.push({ alternative, reason: `${beginnings}` })
+    } else if (isBeyond(alternative, entries)) {
+      reached.add(alternative)
+    } else {
+      // A setting that is compiled into the contract makes another document.
+      const setting = compiled.document === choices.contract.document ? settingOf(alternative) : undefined
+      open.push({ alternative, contract: bind(compiled), setting, beginnings })
+    }
   }
-  let open = candidates.filter(
-    (each) => !reached.has(each) && undecided.every((one) => one.alternative !== each.alternative),
-  )
   let unanswerable = 0
   const anyAccount = [...(runs[0]?.accounts.values() ?? [])][0]
   for (const [index, entry] of entries.entries()) {
-    const state = entry[PAST]?.account ?? anyAccount
-    const over = whyOver?.()
-    if (over !== undefined) {
-      undecided.push(...open.map(({ alternative }) => ({ alternative, reason: over })))
-      return { reached: inOrder(reached, choices), undecided, unanswerable }
+    const reason = whyOver?.()
+    if (reason !== undefined) {
+      undecided.push(...open.map(({ alternative }) => ({ alternative, reason })))
+      open = []
+      break
     }
     onProgress?.(index, entries.length)
     if (isUntouched(entry)) continue
-    const found = state === undefined ? undefined : differing(entry, state, own, open)
+    const state = entry[PAST]?.account ?? anyAccount
+    const found = state && differing(entry, state, own, open)
     if (found === undefined) unanswerable++
-    for (const each of found ?? []) reached.add(each)
-    open = open.filter((each) => !reached.has(each))
+    for (const { alternative } of found ?? []) reached.add(alternative)
+    open = open.filter(({ alternative }) => !reached.has(alternative))
   }
   // Without a complete recording, every alternative may have changed the run.
   const isUncertain = unanswerable > 0 || runs.some(({ lost }) => lost > 0)
-  return { reached: inOrder(isUncertain ? [...reached, ...open] : reached, choices), undecided, unanswerable }
-}
-
-function inOrder(found: Iterable<Candidate>, { alternatives }: Choices): Alternative[] {
-  const reached = new Set([...found].map(({ alternative }) => alternative))
-  return alternatives.filter((each) => reached.has(each))
-}
-
-/** The alternatives with their contracts, and those that do not fit the overlays of the user. */
-async function findCandidates({ choices, bind }: ReachOptions) {
-  const candidates: Candidate[] = []
-  const undecided: { alternative: Alternative; reason: string }[] = []
-  for (const alternative of choices.alternatives) {
-    const compiled = await tryToCompile(choices, [alternative])
-    if (compiled instanceof ContractError) {
-      const reason = `${nameOf(alternative)} does not fit the overlays that are given: ${compiled.message}`
-      undecided.push({ alternative, reason })
-      continue
-    }
-    // A setting that is compiled into the contract makes another document.
-    const setting = compiled.document === choices.contract.document ? settingOf(alternative) : undefined
-    candidates.push({ alternative, contract: bind(compiled), setting })
-  }
-  return { candidates, undecided }
+  for (const { alternative } of isUncertain ? open : []) reached.add(alternative)
+  return { reached: choices.alternatives.filter((each) => reached.has(each)), undecided, unanswerable }
 }
 
 type Shows = (entry: Entry) => boolean
@@ -135,35 +120,32 @@ function isUntouched(entry: Entry): boolean {
   return isLimited(entry) || (entry.method === 'OPTIONS' && entry.status === 204)
 }
 
-/**
- * What the accounts of the runs begin with where that differs under a contract, such as the ids of groups; or why a
- * fixture does not fit it.
- */
+/** What accounts of the runs begin with where that differs under a contract; or why a fixture does not fit it. */
 async function beginningsUnder(
   contract: Contract,
   own: Contract,
   runs: ReachOptions['runs'],
-): Promise<Beginnings | string> {
-  const accounts = new Map(runs.flatMap((run) => [...run.accounts]))
-  for (const { [PAST]: past } of runs.flatMap(({ exchanges }) => exchanges.toReversed())) {
-    if (past !== undefined) accounts.set(past.account.id, past.account)
-  }
-  const found = new Map<string, { usual: AccountState; other: AccountState }>()
+): Promise<Candidate['beginnings'] | string> {
+  const accounts = runs.flatMap((run) => [
+    ...run.accounts.values(),
+    ...run.exchanges.flatMap((entry) => entry[PAST]?.account ?? []),
+  ])
+  const beginnings = new Map<string, { usual: string; other: AccountState }>()
   /** The fixtures that give the same account. */
   const same = new Set<unknown>()
   try {
-    for (const [id, account] of accounts) {
+    for (const account of new Map(accounts.map((each) => [each.id, each])).values()) {
       if (same.has(account.origin.fixture)) continue
-      const usual = await recreateAccount(account, { real: account.createdAt }, own)
+      const usual = contentsOf(await recreateAccount(account, { real: account.createdAt }, own))
       const other = await recreateAccount(account, { real: account.createdAt }, contract)
-      if (contentsOf(usual) === contentsOf(other)) same.add(account.origin.fixture)
-      else found.set(id, { usual: contentsOf(usual) === contentsOf(account) ? account : usual, other })
+      if (contentsOf(other) === usual) same.add(account.origin.fixture)
+      else beginnings.set(account.id, { usual, other })
     }
+    return beginnings
   } catch (error) {
     if ((error as Error).name !== 'FixtureError') throw error
     return (error as Error).message
   }
-  return found
 }
 
 function contentsOf({ plan, domains, groups }: AccountState): string {
@@ -178,26 +160,24 @@ function differing(
   open: readonly Candidate[],
 ): Candidate[] | undefined {
   const asked = askedAgain(entry, state)
-  const alike = open.filter(({ beginnings }) => beginnings?.has(state.id) !== true)
+  const alike = open.filter(({ beginnings }) => !beginnings.has(state.id))
   const found: Candidate[] = []
   let usual = ''
   for (const { other, answer } of answersUnder(asked, own, alike)) {
     const written = writeAnswer(entry, state, answer, other?.contract ?? own)
-    if (other !== undefined) {
-      if (written !== usual) found.push(other)
-      continue
-    }
-    if (!isRecorded(entry, answer, own)) return undefined
-    usual = written
+    if (other === undefined) {
+      if (!isRecorded(entry, answer, own)) return undefined
+      usual = written
+    } else if (written !== usual) found.push(other)
   }
   for (const each of open) {
-    const beginning = each.beginnings?.get(state.id)
+    const beginning = each.beginnings.get(state.id)
     if (beginning === undefined) continue
     const { domains, groups, groupNames, plan } = beginning.other
-    const isAsCreated = state.domains === beginning.usual.domains && state.groups === beginning.usual.groups
     const other = { ...state, domains, groups, groupNames, plan }
-    const answer = isAsCreated && answerUnder({ ...asked, state: other }, each.contract)
     // Of an account that has changed, it is not known what it would have become.
+    const isAsCreated = contentsOf(state) === beginning.usual
+    const answer = isAsCreated && answerUnder({ ...asked, state: other }, each.contract)
     if (!answer || writeAnswer(entry, other, answer, each.contract) !== usual) found.push(each)
   }
   return found

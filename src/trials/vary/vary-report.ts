@@ -1,15 +1,8 @@
 import { type Choices, nameOf } from '../../contract/choices.ts'
 import { plural } from '../../ground/plural.ts'
-import {
-  type CommandTimes,
-  type Detail,
-  type Finding,
-  type FindingLevel,
-  listFacts,
-  type Report,
-  type Row,
-} from '../../reports/report.ts'
-import type { AlternativeReport, FirstDifference, ShownResponse } from './dependencies.ts'
+import { type CommandTimes, type Finding, listFacts, type Report, type Row } from '../../reports/report.ts'
+import type { FirstDifference, ShownResponse } from './first-difference.ts'
+import type { AlternativeReport } from './judge.ts'
 import type { VaryResult } from './vary.ts'
 
 export interface VaryReportOptions extends CommandTimes {
@@ -25,7 +18,7 @@ export interface VaryReportOptions extends CommandTimes {
 export function describeVary(options: VaryReportOptions): Report {
   const { result, startedAt, seconds, interruptedWith } = options
   const { dependencies, notes, cutBy } = result
-  const { command, alternatives } = dependencies
+  const { command, alternatives, runs, baseline } = dependencies
   const broken = alternatives.filter(({ verdict, accepted }) => verdict === 'depends' && accepted !== true)
   // What was not decided, for lack of time or another reason, may be a dependency.
   const isCut = cutBy !== undefined || interruptedWith !== undefined
@@ -38,15 +31,29 @@ export function describeVary(options: VaryReportOptions): Report {
     exitCode: interruptedWith ?? (passed ? 0 : 1),
     startedAt,
     seconds,
-    facts: factsOf(options),
+    facts: listFacts({
+      Runs: `${plural(runs, 'start')} of the command, of ${baseline.seconds} s by itself`,
+      Requests: `${baseline.requests} in one run`,
+    }),
     findings: [
       ...alternatives.flatMap((each) => findingOf(each, options) ?? []),
       ...undecidedIn(alternatives, options),
-      ...notes.map(noteOf),
+      ...notes.map((message): Finding => ({ rule: CERTAINTY, level: 'warning', message })),
     ],
     table: { title: 'Alternatives', columns: ['Alternative', 'Verdict', 'Why'], rows: alternatives.map(rowOf) },
     json: dependencies,
   }
+}
+
+const CERTAINTY = {
+  id: 'vary/certainty',
+  name: 'How certain the verdicts are',
+  description: 'A command that does the same each time is judged faster, and with more certainty.',
+}
+const UNDECIDED = {
+  id: 'vary/undecided',
+  name: 'Not decided',
+  description: 'Whether the command depends on it is not known.',
 }
 
 function summarise(alternatives: readonly AlternativeReport[]): string {
@@ -54,40 +61,42 @@ function summarise(alternatives: readonly AlternativeReport[]): string {
   const depends = counted('depends')
   const accepted = alternatives.filter((each) => each.accepted).length
   const of = `${alternatives.length} ways in which the service may differ, because the specification leaves them open`
-  const first = depends === 0 ? `The command depends on none of ${of}.` : `The command depends on ${depends} of ${of}.`
   const rest = [
     ...(accepted > 0 ? [`${accepted} of these ${accepted === 1 ? 'is' : 'are'} accepted`] : []),
     `it tolerates ${counted('tolerates')}`,
     `${counted('not reached')} are not reached`,
     ...(counted('flaky') > 0 ? [`${counted('flaky')} are flaky`] : []),
     ...(counted('inconclusive') > 0 ? [`${counted('inconclusive')} are not decided`] : []),
-  ]
-  const [begin = '', ...more] = rest
-  return `${first} ${[begin.charAt(0).toUpperCase() + begin.slice(1), ...more].join('; ')}.`
-}
-
-function factsOf({ result: { dependencies, windows } }: VaryReportOptions): Report['facts'] {
-  const { runs, baseline } = dependencies
-  return listFacts({
-    Runs: `${plural(runs, 'start')} of the command, of ${baseline.seconds} s by itself`,
-    Requests: `${baseline.requests} in one run`,
-    'Quota windows':
-      windows.length > 0 &&
-      `${windows.join(' s, ')} s: the command has used up a quota, and is judged with this length only`,
-  })
+  ].join('; ')
+  return `The command depends on ${depends === 0 ? 'none' : depends} of ${of}. ${rest.charAt(0).toUpperCase()}${rest.slice(1)}.`
 }
 
 /** The finding about an alternative: the command depends on it, or is flaky with it. */
 function findingOf(report: AlternativeReport, options: VaryReportOptions): Finding | undefined {
-  const { verdict, accepted, first_difference: difference } = report
+  const { id, spec, verdict, accepted, chosen, value, output, first_difference: difference } = report
   if (verdict !== 'depends' && verdict !== 'flaky') return undefined
+  const answers = difference && [
+    { title: 'The first response that differed, with our choice', text: write(difference.expected) },
+    { title: 'With the alternative', text: write(difference.received) },
+  ]
+  const { method, path, request_id: requestId, body } = difference?.request ?? {}
+  const request = method && path && { method, path, requestId, status: difference?.received.status, body }
   return {
-    rule: ruleOf(report),
-    level: levelOf(verdict, accepted),
+    rule: {
+      id: nameOfReport(report),
+      name: `The command depends on ${id}`,
+      description: `The specification leaves this open: ${spec} A client should work with each choice.`,
+    },
+    level: verdict === 'flaky' ? 'warning' : accepted ? 'note' : 'error',
     message: messageOf(report),
     pointer: placeOf(report, options),
-    ...(difference !== undefined && { request: requestOf(difference) }),
-    details: detailsOf(report),
+    ...(request && { request }),
+    details: [
+      { title: 'Our choice', text: JSON.stringify(chosen) },
+      { title: 'The alternative', text: JSON.stringify(value) },
+      ...(answers ?? []),
+      ...(output === undefined ? [] : [{ title: 'What the command wrote last', text: output }]),
+    ],
     remedy: { text: 'To see it yourself:', command: replayOf(report, options) },
   }
 }
@@ -101,50 +110,25 @@ function nameOfReport({ id, alternative }: AlternativeReport): string {
   return nameOf({ id, number: alternative })
 }
 
-function levelOf(verdict: 'depends' | 'flaky', accepted: true | undefined): FindingLevel {
-  if (verdict === 'flaky') return 'warning'
-  return accepted ? 'note' : 'error'
-}
-
-function requestOf({ request, received }: FirstDifference): Finding['request'] {
-  const { method, path, request_id: requestId, body } = request
-  return { method, path, requestId, status: received.status, body }
-}
-
-function ruleOf(report: AlternativeReport): Finding['rule'] {
-  const { id, spec } = report
-  return {
-    id: nameOfReport(report),
-    name: `The command depends on ${id}`,
-    description: `The specification leaves this open: ${spec} A client should work with each choice.`,
-  }
-}
-
 function messageOf(report: AlternativeReport): string {
-  const { verdict, spec, reason, accepted, first_difference: difference, tests = [] } = report
+  const { verdict, spec, reason, accepted, tests = [], first_difference: difference } = report
+  const choice = choiceIn(report)
+  const answer = difference && otherAnswer(difference)
+  const otherwise = [choice, answer].filter(Boolean).join(' and so ') || `chooses ${JSON.stringify(report.value)}`
   const how = verdict === 'flaky' ? 'sometimes fails' : 'fails'
   const which = tests.length > 0 && `Failed: ${tests.join(', ')}.`
   const more = [which, reason, accepted && 'This is accepted.'].filter(Boolean).join(' ')
-  return `The command ${how} if the real service ${whatIsOtherwise(difference, report)}. ${spec} ${more}`.trimEnd()
+  return `The command ${how} if the real service ${otherwise}. ${spec} ${more}`.trimEnd()
 }
 
 /** `answers 201 instead of 200 to POST /domaingroups` */
-function whatIsOtherwise(difference: FirstDifference | undefined, report: AlternativeReport): string {
-  const choice = choiceIn(report)
-  if (difference === undefined) return choice ?? `chooses ${JSON.stringify(report.value)}`
-  const answer = otherAnswer(difference)
-  return choice === undefined ? answer : `${choice} and so ${answer}`
-}
-
 function otherAnswer({ request, expected, received, body_difference: body }: FirstDifference): string {
   const to = `${request.method} ${request.path}`
   if (expected.status !== received.status) {
     return `answers ${received.status ?? 'nothing'} instead of ${expected.status ?? 'nothing'} to ${to}`
   }
-  const [name] = Object.keys({ ...received.headers, ...expected.headers })
-  if (received.body !== undefined || expected.body !== undefined || name === undefined) {
-    return `answers ${to} ${body ?? 'with another body'}`
-  }
+  if (body !== undefined) return `answers ${to} ${body}`
+  const [name = ''] = Object.keys({ ...received.headers, ...expected.headers })
   const [one, other] = [expected, received].map(({ headers }) => headers?.[name])
   const field = other === undefined ? `no ${name}` : `${name}: ${other}`
   return `sends ${field} ${one === undefined ? '' : `instead of ${one} `}in the response to ${to}`
@@ -155,21 +139,6 @@ function choiceIn({ id, chosen, value }: AlternativeReport): string | undefined 
   const { value: other, ...more } = value
   if (other === undefined || typeof other === 'object' || Object.keys(more).length > 0) return undefined
   return `has ${JSON.stringify(other)} instead of ${JSON.stringify(chosen['value'])} as ${id}`
-}
-
-function detailsOf(report: AlternativeReport): Detail[] {
-  const { first_difference: difference, chosen, value, output } = report
-  return [
-    { title: 'Our choice', text: JSON.stringify(chosen) },
-    { title: 'The alternative', text: JSON.stringify(value) },
-    ...(difference === undefined
-      ? []
-      : [
-          { title: 'The first response that differed, with our choice', text: write(difference.expected) },
-          { title: 'With the alternative', text: write(difference.received) },
-        ]),
-    ...(output === undefined ? [] : [{ title: 'What the command wrote last', text: output }]),
-  ]
 }
 
 function write({ status, headers = {}, body }: ShownResponse): string {
@@ -192,35 +161,18 @@ function replayOf(
 /** One finding for all alternatives that were undecided for the same reason. */
 function undecidedIn(alternatives: readonly AlternativeReport[], options: VaryReportOptions): Finding[] {
   const undecided = alternatives.filter(({ verdict }) => verdict === 'inconclusive')
-  const reasons = [...new Set(undecided.map(({ reason = '' }) => reason))]
-  return reasons.map((reason) => {
-    const same = undecided.filter((each) => (each.reason ?? '') === reason)
+  return [...new Set(undecided.map(({ reason = '' }) => reason))].map((reason): Finding => {
+    const same = undecided.filter((each) => each.reason === reason)
     const [only] = same.length === 1 ? same : []
     const names = same.map(nameOfReport)
     return {
-      rule: {
-        id: 'vary/undecided',
-        name: 'Not decided',
-        description: 'Whether the command depends on it is not known.',
-      },
+      rule: UNDECIDED,
       level: reason === options.result.cutBy ? 'error' : 'warning',
-      message: `${only === undefined ? `${plural(names.length, 'alternative')} are` : `${names[0]} is`} not decided. ${reason}`,
+      message: `${only === undefined ? `${names.length} alternatives are` : `${names[0]} is`} not decided. ${reason}`,
       pointer: only && placeOf(only, options),
       details: [{ title: 'Alternatives', text: names.join('\n') }],
-    } as const
+    }
   })
-}
-
-function noteOf(message: string): Finding {
-  return {
-    rule: {
-      id: 'vary/certainty',
-      name: 'How certain the verdicts are',
-      description: 'A command that does the same each time is judged faster, and with more certainty.',
-    },
-    level: 'warning',
-    message,
-  }
 }
 
 function rowOf(report: AlternativeReport): Row {

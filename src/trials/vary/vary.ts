@@ -1,44 +1,65 @@
+import { isDeepStrictEqual } from 'node:util'
 import { OPERATIONS } from '../../behaviour/operations/operations.ts'
 import { bindBehaviours } from '../../behaviour/service-contract.ts'
-import { operationOf } from '../../contract/api.ts'
 import { type Alternative, type Choices, nameOf } from '../../contract/choices.ts'
 import type { Contract } from '../../contract/contract.ts'
+import { elapsed, systemClock } from '../../ground/clock.ts'
 import { Semaphore } from '../../ground/semaphore.ts'
+import type { Entry } from '../../journal/entry.ts'
 import type { Redact } from '../../journal/redaction/redaction.ts'
-import { hasPassed } from '../command.ts'
-import { describeFailure } from '../failed-tests.ts'
+import type { ServerOptions } from '../../server/options.ts'
+import { hasPassed, wordEnd } from '../command.ts'
+import { without } from '../effects.ts'
+import { describeFailure } from '../output.ts'
+import { type RunnerOptions, settle, TrialRunner } from '../runner.ts'
 import type { TrialResult } from '../trial.ts'
-import { type Baselines, compareRuns, runBaselines } from './baselines.ts'
-import type { AlternativeReport, Dependencies } from './dependencies.ts'
-import { findFirstDifference, usualResponses } from './first-difference.ts'
-import { DependencyJudge, describe, round } from './judge.ts'
-import { findReached, type Reached } from './reached.ts'
-import { TrialRunner, type TrialRunnerOptions } from './trial-runner.ts'
+import { findFirstDifference, requestIn, usualResponses } from './first-difference.ts'
+import { type AlternativeReport, describe, type JudgementTerms, judgeAlternative, round } from './judge.ts'
+import { findReached } from './reached.ts'
 
-export interface VaryOptions extends TrialRunnerOptions {
+export interface VaryOptions
+  extends Pick<RunnerOptions, 'command' | 'environment' | 'variables' | 'onSignal' | 'carryOut' | 'jobs'> {
   choices: Choices
+  server: ServerOptions
   /** How often each trial runs if the command does not do the same each time. */
   repeats: number
   /** The time limit of the command in milliseconds; by default a multiple of its duration without alternatives. */
   timeout?: number | undefined
+  /** The time limit for all trials, in milliseconds. */
+  maxTime?: number | undefined
   accepts(alternative: Pick<Alternative, 'id' | 'number'>): boolean
   redact: Redact
+  signal?: AbortSignal | undefined
   /** Called with the current step. */
   onProgress?(text: string): void
+}
+
+/** The dependencies file, which `--report json=FILE` writes. */
+export interface Dependencies {
+  command: readonly string[]
+  /** The command without an alternative. `steady`: whether two runs had the same result and sent the same requests. */
+  baseline: { exit_code: number; seconds: number; requests: number; steady: boolean }
+  /** How often the command was started, including the baselines. */
+  runs: number
+  alternatives: readonly AlternativeReport[]
 }
 
 export interface VaryResult {
   dependencies: Dependencies
   /** Additional information for the reader, in sentences. */
   notes: readonly string[]
-  /** The lengths of the quota windows that the command has used up, in seconds. */
-  windows: readonly number[]
   /** Why there is no result for some alternatives: no more time, a signal, or a command that now fails by itself. */
   cutBy: string | undefined
 }
 
+/** A command that cannot be examined. The message is one sentence. */
+export class BaselineError extends Error {
+  override name = 'BaselineError'
+}
+
 /** The time limit of the command as a multiple of its usual duration, and the least limit in milliseconds. */
 const PATIENCE = { factor: 10, least: 10_000 }
+const OUT_OF_TIME = 'The time of --max-time was over.'
 
 /**
  * Finds the alternatives on which a command depends. A signal or the end of the time leaves the rest undecided.
@@ -46,130 +67,154 @@ const PATIENCE = { factor: 10, least: 10_000 }
  * server start; the reason of the signal if it comes before the command has run without alternatives
  */
 export async function vary(options: VaryOptions): Promise<VaryResult> {
-  const { choices, server, command, signal, onProgress } = options
-  const runner = new TrialRunner(options)
+  const { choices, server, command, jobs, repeats, timeout, redact, accepts, signal, onProgress } = options
+  const stop = signal ?? new AbortController().signal
+  const runner = new TrialRunner({ ...options, options: server, stop, milliseconds: options.maxTime })
+  const whyOver = () =>
+    stop.aborted ? `vary was ${(stop.reason as Error).message}.` : runner.signal.aborted ? OUT_OF_TIME : undefined
+  // All servers begin at the same time of day, so that it does not matter.
+  const instant = systemClock()
+  const optionsNow = () => {
+    const began = elapsed()
+    return { ...server, clock: () => instant + Math.floor(elapsed() - began) }
+  }
+
+  async function runAsIs(name: string): Promise<TrialResult> {
+    const result = await runner.run({ name, contract: choices.contract, timeout, options: optionsNow() })
+    stop.throwIfAborted()
+    if (result === undefined) throw new BaselineError(`The command has not run twice: ${whyOver()}`)
+    return result
+  }
+
   onProgress?.('running the command twice as it is')
-  const baselines = await runBaselines(runner, choices.contract, options.timeout, options.redact, signal)
-  const { first, runs, isInOrder } = baselines
+  const runs = [await runAsIs('baseline 1'), await runAsIs('baseline 2')] as const
+  const [first, second] = hasPassed(runs[0].end) ? runs : [runs[1], runs[0]]
+  if (!hasPassed(first.end)) {
+    throw new BaselineError(`The command fails although nothing is varied: ${describeFailure(first.end, redact)}`)
+  }
+  if (first.exchanges.length + second.exchanges.length === 0) throw new BaselineError(NO_REQUEST)
+  const unsteadiness = compareRuns(...runs)
+  const isInOrder = unsteadiness === undefined && areInSameOrder(...runs)
+  const limit = timeout ?? Math.max(PATIENCE.least, 1000 * PATIENCE.factor * Math.max(...runs.map(secondsOf)))
   const bind = (contract: Contract) =>
     bindBehaviours(contract, { behaviours: OPERATIONS, simulator: server.simulator ?? true })
+  const comparison = { usual: usualResponses(runs), own: bind(choices.contract), redact }
+
+  const terms: JudgementTerms = {
+    run: (alternative, timeout, isAlone) =>
+      runner.run(
+        async () => {
+          const contract = await choices.compile([alternative])
+          return { name: nameOf(alternative), contract, timeout, options: optionsNow() }
+        },
+        { isAlone },
+      ),
+    ...{ whyOver, redact, repeats, limit, isCertain: isInOrder },
+    failsAnyway: runs.some(({ end }) => !hasPassed(end)),
+    isAsUsual: (result) => compareRuns(first, result) === undefined,
+    findDifference: (result) => findFirstDifference(result, comparison),
+  }
   const found = await findReached({
     // Requests in a different order find different states.
-    ...{ choices, bind, runs: isInOrder ? [first] : runs },
+    ...{ choices, bind, runs: isInOrder ? [first] : runs, whyOver },
     onProgress: (done, all) => onProgress?.(`looking at request ${done + 1} of ${all}`),
-    whyOver: () => runner.over,
   })
   const reports = new Map<Alternative, AlternativeReport>()
   for (const { alternative, reason } of found.undecided) {
     reports.set(alternative, { ...describe(alternative, 'inconclusive'), reason })
   }
-  const study: Study = { runner, options, baselines, bind, limit: limitOf(baselines, options) }
-  const judged = await judgeAll(found.reached, study)
-  const spoilt = await runControl(judged, study)
-  for (const [alternative, report] of judged) {
-    const isUnsure = spoilt !== undefined && report.verdict === 'depends'
-    reports.set(alternative, isUnsure ? { ...describe(alternative, 'inconclusive'), reason: spoilt } : report)
+  let decided = 0
+  // Limits the work in progress, so that an alternative is decided before another one begins.
+  const room = new Semaphore(jobs)
+  await settle(
+    found.reached.map((alternative) =>
+      room.run(async () => {
+        const report = await judgeAlternative(alternative, terms)
+        reports.set(alternative, report)
+        onProgress?.(`decided ${++decided} of ${found.reached.length}: ${nameOf(alternative)} ${report.verdict}`)
+      }),
+    ),
+  )
+  // The runs may have left something behind with which the command now fails by itself.
+  let spoilt: string | undefined
+  if ([...reports.values()].some(({ verdict }) => verdict === 'depends')) {
+    onProgress?.('running the command once more as it is')
+    const again = { name: 'baseline again', contract: choices.contract, timeout: limit, options: optionsNow() }
+    const control = await runner.run(again)
+    if (control !== undefined && !hasPassed(control.end)) {
+      spoilt = `The command fails, but by now also without an alternative: ${describeFailure(control.end, redact)}`
+    }
   }
-  const alternatives = choices.alternatives.map((alternative) => {
+  const alternatives = choices.alternatives.map((alternative): AlternativeReport => {
     const report = reports.get(alternative) ?? describe(alternative, 'not reached')
-    return report.verdict === 'depends' && options.accepts(alternative)
-      ? { ...report, accepted: true as const }
-      : report
+    if (report.verdict !== 'depends') return report
+    if (spoilt !== undefined) return { ...describe(alternative, 'inconclusive'), reason: spoilt }
+    return accepts(alternative) ? { ...report, accepted: true } : report
   })
   return {
     dependencies: {
       command,
       baseline: {
         exit_code: first.end.exitCode ?? 1,
-        seconds: round(first.end.seconds),
+        seconds: round(secondsOf(first)),
         requests: first.exchanges.length + first.lost,
-        steady: baselines.difference === undefined,
+        steady: unsteadiness === undefined,
       },
       runs: runner.runs,
       alternatives,
     },
-    notes: notesOn(baselines, found, options.repeats),
-    windows: windowsMet(first),
-    cutBy: spoilt ?? alternatives.find(({ reason }) => reason !== undefined && reason === runner.over)?.reason,
+    notes: [
+      ...(isInOrder
+        ? []
+        : [`${unsteadiness ?? OTHER_ORDER} Each alternative is judged by ${repeats} runs (--repeats).`]),
+      ...(found.unanswerable > 0 || runs.some(({ lost }) => lost > 0) ? [UNANSWERABLE] : []),
+    ],
+    cutBy: spoilt ?? alternatives.find(({ reason }) => reason !== undefined && reason === whyOver())?.reason,
   }
 }
 
-interface Study {
-  runner: TrialRunner
-  options: VaryOptions
-  baselines: Baselines
-  bind(contract: Contract): TrialResult['contract']
-  /** The time limit of a trial, in milliseconds. */
-  limit: number
-}
-
-function limitOf({ runs }: Baselines, { timeout }: VaryOptions): number {
-  const longest = Math.max(...runs.map(({ end }) => end.seconds))
-  return timeout ?? Math.max(PATIENCE.least, 1000 * PATIENCE.factor * longest)
-}
-
-type JudgedAlternatives = ReadonlyMap<Alternative, AlternativeReport>
-
-async function judgeAll(tried: readonly Alternative[], study: Study): Promise<JudgedAlternatives> {
-  const { runner, options, baselines, bind, limit } = study
-  const { choices, repeats, redact, jobs, onProgress } = options
-  const { first, runs, isInOrder } = baselines
-  const comparison = { usual: usualResponses(runs), own: bind(choices.contract), redact }
-  const judge = new DependencyJudge({
-    ...{ runner, choices, redact, repeats, limit },
-    isCertain: isInOrder,
-    failsAnyway: runs.some(({ end }) => !hasPassed(end)),
-    isAsUsual: (result) => compareRuns(first, result) === undefined,
-    findDifference: (result) => findFirstDifference(result, comparison),
-  })
-  let decided = 0
-  // Limits the work in progress, so that an alternative is decided before another one begins.
-  const room = new Semaphore(jobs)
-  async function judgeOne(alternative: Alternative): Promise<readonly [Alternative, AlternativeReport]> {
-    const report = await judge.judge(alternative)
-    onProgress?.(`decided ${++decided} of ${tried.length}: ${nameOf(alternative)} ${report.verdict}`)
-    return [alternative, report]
-  }
-  return new Map(await Promise.all(tried.map((each) => room.run(() => judgeOne(each)))))
-}
-
-/**
- * Runs the command once more without an alternative if it seems to depend on one. Resolves to the reason why the
- * dependencies are not sure, if it now fails in that run, too: its runs may have left something behind.
- */
-async function runControl(judged: JudgedAlternatives, { runner, options, limit }: Study): Promise<string | undefined> {
-  if (![...judged.values()].some(({ verdict }) => verdict === 'depends')) return undefined
-  options.onProgress?.('running the command once more as it is')
-  const control = await runner.run('baseline again', options.choices.contract, limit)
-  if ('untried' in control || hasPassed(control.end)) return undefined
-  const how = describeFailure(control.end, options.redact)
-  return `The command fails, but by now also without an alternative: ${how}`
-}
-
-const CUT = 'The command sends more requests than are recorded, so every alternative counts as reached.'
+const NO_REQUEST =
+  'The command passes, but has sent no request to the service: does it use UNDERSTUDY_BASE_URL, or a variable that --set-env sets?'
+const UNANSWERABLE =
+  'Some requests could not be answered again as recorded. Any alternative may have changed them, so all are tried.'
 const OTHER_ORDER =
   'The command sends its requests to an account in another order each time. An alternative that none of the two recorded orders reaches is not tried.'
 
-function notesOn({ difference, isInOrder, runs }: Baselines, { unanswerable }: Reached, repeats: number): string[] {
-  const unsteady = isInOrder
-    ? []
-    : [`${difference ?? OTHER_ORDER} Each alternative is judged by ${repeats} runs (--repeats).`]
-  return [
-    ...unsteady,
-    ...(unanswerable > 0 ? [describeUnanswerable(unanswerable)] : []),
-    ...(runs.some(({ lost }) => lost > 0) ? [CUT] : []),
-  ]
+/** The parts of a run that are compared. */
+type ComparedRun = Pick<TrialResult, 'end' | 'exchanges' | 'lost'>
+
+/**
+ * The difference between two runs of the same command, in a sentence; `undefined` if there is none. The order of
+ * requests does not count, because commands may send requests concurrently.
+ */
+function compareRuns(one: ComparedRun, other: ComparedRun): string | undefined {
+  const [first, second] = [wordEnd(one.end), wordEnd(other.end)]
+  if (first !== second) return `The command is unsteady: of two runs, one ${first} and one ${second}.`
+  const [fewer, more] = [one, other].map(({ exchanges, lost }) => exchanges.length + lost)
+  if (fewer !== more) {
+    return `The command is unsteady: its first run sent ${fewer} requests, and its second ${more}.`
+  }
+  const [different] = without(other.exchanges.map(requestIn), one.exchanges.map(requestIn))
+  if (different === undefined) return undefined
+  const [method, target = ''] = different.split(' ')
+  return `The command is unsteady: only one of two runs sent ${method} ${target.replace(/\?.*/, '')} as it did.`
 }
 
-function describeUnanswerable(count: number): string {
-  const [requests, which] = count === 1 ? ['One request', 'it'] : [`${count} requests`, 'them']
-  return `${requests} could not be answered again as recorded. Any alternative may have changed ${which}, so all are tried.`
+/**
+ * Whether each account got the same requests in the same order in both runs. Accounts do not affect each other, so tests
+ * that have one account each may run concurrently. The accounts have no order, and their ids may differ.
+ */
+function areInSameOrder(...runs: readonly ComparedRun[]): boolean {
+  const [one, other] = runs.map(({ exchanges }) => {
+    const accounts = new Map<Entry['account'], string>()
+    for (const entry of exchanges) {
+      accounts.set(entry.account, `${accounts.get(entry.account) ?? ''}${requestIn(entry)}\n`)
+    }
+    return [...accounts.values()].toSorted()
+  })
+  return isDeepStrictEqual(one, other)
 }
 
-/** The windows, in seconds, of the quotas that a run has used up. */
-function windowsMet({ exchanges, contract }: Pick<TrialResult, 'exchanges' | 'contract'>): number[] {
-  const met = exchanges.flatMap(({ allowance, operation }) =>
-    allowance?.allowed === false ? (operationOf(contract, operation)?.quota?.window ?? []) : [],
-  )
-  return [...new Set(met)]
+function secondsOf({ end }: Pick<TrialResult, 'end'>): number {
+  return end.seconds
 }

@@ -72,7 +72,6 @@ describe('Several secrets are hidden', () => {
   it.each<[words: string[], text: string, shown: string]>([
     [['northern', 'northern-lamps'], 'northern-lamps northern-lights', '[redacted] [redacted]-lights'],
     [['northern-lamps', 'northern-lights'], 'northern-l', 'northern-l'],
-    [['abcdefgh', 'efghijkl'], 'abcdefghijkl', '[redacted]'],
     [['lamp', 'lamps-of-the-north'], 'lamp lamps lamps-of-the-south', '[redacted] lamps lamps-of-the-south'],
     [['abc'], 'abc abcd xabc a.abc abc, "abc"', '[redacted] abcd xabc a.abc [redacted], "[redacted]"'],
     [['schlüssel', '€€€€€€€€'], 'der schlüssel €€€€€€€€', 'der [redacted] [redacted]'],
@@ -132,12 +131,12 @@ describe('What a request presents as a credential is hidden everywhere in it', (
     expect(text()).toBe('[redacted]')
   })
 
-  it('and so are the 10,000 keys that it learned last, beside those of the server', () => {
+  it('and so are the 1,000 keys that it learned last, beside those of the server', () => {
     const redactions = new RequestRedactions(new Secrets(['of-the-server']), LIMIT)
-    redactions.learn(Array.from({ length: 10_001 }, (_, index) => `lamps-${index}-lamps`))
+    redactions.learn(Array.from({ length: 1_001 }, (_, index) => `lamps-${index}-lamps`))
     const shown = redactions
       .of({ headers: [], target: '/' })
-      .redact('of-the-server lamps-0-lamps lamps-1-lamps lamps-10000-lamps')
+      .redact('of-the-server lamps-0-lamps lamps-1-lamps lamps-1000-lamps')
     expect(shown).toBe('[redacted] lamps-0-lamps [redacted] [redacted]')
   })
 
@@ -150,14 +149,11 @@ describe('What a request presents as a credential is hidden everywhere in it', (
 it('Header fields that differ in one from those of the last message are shown as they are', () => {
   const hidden = redactionOf(['Authorization', `Bearer ${SECRET}`])
   const headers = (...fields: string[]) => hidden.headers(fields)
-  const responseHeaders = (...fields: (string | number)[]) => hidden.responseHeaders(fields)
   expect(headers('A', '1', 'B', SECRET)).toEqual(['A', '1', 'B', '[redacted]'])
   expect(headers('A', SECRET, 'B', SECRET)).toEqual(['A', '[redacted]', 'B', '[redacted]'])
-  expect(headers('A', '2', 'B', '3')).toEqual(['A', '2', 'B', '3'])
   expect(headers('A', '2')).toEqual(['A', '2'])
   expect(headers('X-Token', '2')).toEqual(['X-Token', '[redacted]'])
-  expect(responseHeaders('A', 1, 'B', SECRET)).toEqual(['A', 1, 'B', '[redacted]'])
-  expect(responseHeaders('A', 2, 'B', SECRET)).toEqual(['A', 2, 'B', '[redacted]'])
+  expect(hidden.responseHeaders(['A', 1, 'B', SECRET])).toEqual(['A', 1, 'B', '[redacted]'])
 })
 
 it('A field that a fault gives to a response shows no secret, whatever its name', () => {

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Log } from '../../../src/ground/log.ts'
-import type { Durability } from '../../../src/store/folder/file-adapter.ts'
+import type { Durability } from '../../../src/store/folder/account-file.ts'
 import { openFolderStore } from '../../../src/store/folder/folder-store.ts'
 import { askControl } from '../../support/control-plane.ts'
 import { startService } from '../../support/service.ts'

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { canonical, faultsAt, kindOf } from '../../../src/trials/explore/faults.ts'
-import { type Phase, planFaults } from '../../../src/trials/explore/order.ts'
+import { canonical, faultsAt, kindOf, type Phase, planFaults } from '../../../src/trials/explore/faults.ts'
 import { pointsOf } from '../../../src/trials/explore/points.ts'
 import { CONTRACT as contract, observeRun, type Send } from '../../support/observed-run.ts'
 

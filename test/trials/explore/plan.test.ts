@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { FaultRule } from '../../../src/domain/faults.ts'
 import { canonical, faultsAt } from '../../../src/trials/explore/faults.ts'
-import { describePlan, exceedsPlan, idleRules, ruleOf } from '../../../src/trials/explore/plan.ts'
+import { ruleOf, useOf } from '../../../src/trials/explore/plan.ts'
 import { namePoint, pointsOf } from '../../../src/trials/explore/points.ts'
 import { CONTRACT as contract, observeRun, SECOND, type Send } from '../../support/observed-run.ts'
 
@@ -94,10 +94,10 @@ describe('The rules of a plan', () => {
   it('are exceeded where a rule acts again because its account was reset', async () => {
     const plan: FaultRule[] = [{ match: { operation: 'addDomains' }, times: 1, respond: { error: 'internal_error' } }]
     const once = await observeRun(work, { plan })
-    expect(exceedsPlan(plan, once)).toBe(false)
+    expect(useOf(plan, once).exceeds).toBe(false)
     const twice = { requests: [...once.requests, ...once.requests] }
-    expect(exceedsPlan(plan, twice)).toBe(true)
-    expect(exceedsPlan([{ ...plan[0], times: 2 }], twice)).toBe(false)
+    expect(useOf(plan, twice).exceeds).toBe(true)
+    expect(useOf([{ ...plan[0], times: 2 }], twice).exceeds).toBe(false)
   })
 
   it('act on the requests of one account where the command uses several', async () => {
@@ -120,27 +120,6 @@ describe('The rules of a plan', () => {
       // The response to this request lists no values that it could not have.
       { match: { operation: 'addDomains' }, corrupt: 'unknown-enum' },
     ]
-    expect(idleRules(plan, await observeRun(work, { plan }))).toEqual(plan.slice(1))
-  })
-})
-
-describe('A rule without a description', () => {
-  it('is described by what it met', async () => {
-    const plan: FaultRule[] = [
-      { match: { operation: 'addDomains' }, skip: 1, times: 1, phase: 'after', connection: 'reset' },
-      { match: { operation: 'listDomains' }, respond: { status: 503 } },
-      { description: 'Mine.', corrupt: 'compatible' },
-      { match: { operation: 'deleteDomains' }, connection: 'reset' },
-    ]
-    const described = describePlan(plan, await observeRun(work, { plan }))
-    expect(described.map(({ description }) => description)).toEqual([
-      'At the 2nd addDomains (c.example), the change is made, and its response is lost.',
-      'At the 1st listDomains, the answer has the status 503.',
-      'Mine.',
-      undefined,
-    ])
-    expect(described.map(({ description: _, ...rule }) => rule)).toEqual(
-      plan.map(({ description: _, ...rule }) => rule),
-    )
+    expect(useOf(plan, await observeRun(work, { plan })).idle).toEqual(plan.slice(1))
   })
 })

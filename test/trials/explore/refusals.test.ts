@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { refusalsByState } from '../../../src/trials/explore/refusals.ts'
+import { refusalsByState } from '../../../src/trials/explore/faults.ts'
 import { ACCOUNT } from '../../support/account.ts'
 import { CONTRACT, observeRun, type Send } from '../../support/observed-run.ts'
 

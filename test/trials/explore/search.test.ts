@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { type Exploration, isComplete, openIn } from '../../../src/trials/explore/exploration.ts'
-import { FaultSearch, type SearchDeps } from '../../../src/trials/explore/search.ts'
-import { Pool } from '../../../src/trials/pool.ts'
+import { Semaphore } from '../../../src/ground/semaphore.ts'
+import {
+  type Exploration,
+  FaultSearch,
+  isComplete,
+  openIn,
+  type SearchTerms,
+} from '../../../src/trials/explore/search.ts'
 import { CONTRACT, observeRun, type Send } from '../../support/observed-run.ts'
 import type { Received } from '../../support/request.ts'
 
@@ -20,22 +25,23 @@ interface Search {
 async function explore(client: Client, { runs = Number.POSITIVE_INFINITY, jobs = 2 }: Search = {}) {
   const observation = await observeRun(client)
   let left = runs
-  const deps: SearchDeps = {
-    async run(plan) {
-      if (left-- <= 0) return undefined
-      const quick = plan.map((rule) => (rule.connection === 'hang' ? { ...rule, connection: 'reset' } : rule))
-      return observeRun(client, { plan: quick })
-    },
+  const room = new Semaphore(jobs)
+  const terms: SearchTerms = {
+    run: (plan) =>
+      room.run(async () => {
+        if (left-- <= 0) return undefined
+        const quick = plan.map((rule) => (rule.connection === 'hang' ? { ...rule, connection: 'reset' } : rule))
+        return observeRun(client, { plan: quick })
+      }),
     // No order in which the other client comes first is known, so nothing is concluded from its changes.
     runAfter: async () => undefined,
     contract: CONTRACT,
     baseline: { observation, isStable: true, changes: true, storms: false, seconds: 0.1 },
-    pool: new Pool(jobs),
     limits: { usual: 1000, perSecond: 0, longer: 1000 },
     window: undefined,
     watch: () => {},
   }
-  return new FaultSearch(deps).search()
+  return new FaultSearch(terms).search()
 }
 
 const NAMES = ['a.example', 'b.example']
@@ -101,6 +107,21 @@ describe('An exploration', () => {
     expect(one?.tiers).toEqual(other?.tiers)
   })
 
+  it('reports nothing that broke the command only once', async () => {
+    let hasBroken = false
+    const found = await explore(
+      async (send) => {
+        const code = await strict(send)
+        const hidesIt = code !== 0 && !hasBroken
+        hasBroken ||= hidesIt
+        return hidesIt ? 0 : code
+      },
+      { jobs: 1 },
+    )
+    expect(found.flaky.map(({ verdict }) => verdict)).toEqual(['wrong success'])
+    expect(told(found).filter((id) => id.startsWith('wrong-success'))).toEqual([])
+  })
+
   it('does not pass over what broke the command and could not be repeated', async () => {
     const found = await explore(
       work(() => true),
@@ -123,8 +144,8 @@ describe('A weakness at several requests', () => {
     expect(refusal?.places.map(({ operation, about }) => [operation, about])).toEqual([
       ['addDomains', 'a.example'],
       ['addDomains', 'b.example'],
-      ['deleteDomains', 'a.example'],
       ['createDomainGroup', 'Retail'],
+      ['deleteDomains', 'a.example'],
     ])
     expect(refusal?.places[0]?.faults).toContain('the answer is invalid_domain')
   })

@@ -167,14 +167,6 @@ describe('vary', () => {
     expect(Object.values(verdictsIn(found))).not.toContain('depends')
   })
 
-  it('says with which length of a quota window it has judged a client that meets the end of a quota', async () => {
-    const polls = async (service: TestService) => {
-      for (let sent = 0; sent < 11; sent++) await service.get('/dmarc')
-    }
-    expect((await varyClient(polls, ['quota-window/1'])).windows).toEqual([3600])
-    expect((await varyClient((service) => service.get('/dmarc'), ['quota-window/1'])).windows).toEqual([])
-  })
-
   it('keeps what it has decided if a signal comes, and gives the reason for the rest', async () => {
     const stop = new AbortController()
     const result = await varyClient(

@@ -1,18 +1,25 @@
 import { describe, expect, it } from 'vitest'
 import type { Alternative } from '../../../src/contract/choices.ts'
+import { ContractError } from '../../../src/contract/contract-error.ts'
 import type { CommandEnd } from '../../../src/trials/command.ts'
 import type { TrialResult } from '../../../src/trials/trial.ts'
-import type { FirstDifference } from '../../../src/trials/vary/dependencies.ts'
-import { DependencyJudge, type DependencyJudgeOptions } from '../../../src/trials/vary/judge.ts'
-import type { Untried } from '../../../src/trials/vary/trial-runner.ts'
-import { choices } from '../../support/choices.ts'
+import type { FirstDifference } from '../../../src/trials/vary/first-difference.ts'
+import { type JudgementTerms, judgeAlternative } from '../../../src/trials/vary/judge.ts'
 import { only } from './varied-client.ts'
 
 /**
  * How a run of the command ends: it passes, fails, takes too long, or is not started. It may see nothing else than usual,
  * and it may send other requests than usual.
  */
-type Outcome = 'passes' | 'fails' | 'is late' | 'is over' | 'sees nothing' | 'fails blindly' | 'asks otherwise'
+type Outcome =
+  | 'passes'
+  | 'fails'
+  | 'is late'
+  | 'is over'
+  | 'does not fit'
+  | 'sees nothing'
+  | 'fails blindly'
+  | 'asks otherwise'
 
 const LIMIT = 1_000
 const DIFFERENCE: FirstDifference = {
@@ -21,8 +28,9 @@ const DIFFERENCE: FirstDifference = {
   received: { status: 201 },
 }
 
-function resultOf(outcome: Outcome): TrialResult | Untried {
-  if (outcome === 'is over') return { untried: 'Over.' }
+function resultOf(outcome: Outcome): TrialResult | undefined {
+  if (outcome === 'is over') return undefined
+  if (outcome === 'does not fit') throw new ContractError('a.yaml', '', 'Wrong.')
   const usual = { signal: undefined, timedOut: false, interruptedBy: undefined, hasLeftBehind: false }
   const late = { exitCode: undefined, signal: 'SIGTERM', timedOut: true } as const
   const exitCode = outcome.startsWith('fails') ? 1 : 0
@@ -33,16 +41,14 @@ function resultOf(outcome: Outcome): TrialResult | Untried {
 const [ALTERNATIVE] = only('decimals/1').alternatives as [Alternative]
 
 /** Judges a command whose runs have these outcomes, one after the other. */
-async function judge(outcomes: readonly Outcome[], options: Partial<DependencyJudgeOptions> = {}) {
+async function judge(outcomes: readonly Outcome[], options: Partial<JudgementTerms> = {}) {
   const tries: string[] = []
-  const report = await new DependencyJudge({
-    runner: {
-      async try(name, _, limit, isAlone) {
-        tries.push(`${name} in ${limit}${isAlone ? ' alone' : ''}`)
-        return resultOf(outcomes[tries.length - 1] ?? 'passes')
-      },
+  const report = await judgeAlternative(ALTERNATIVE, {
+    async run({ id, number }, limit, isAlone) {
+      tries.push(`${id}/${number} in ${limit}${isAlone ? ' alone' : ''}`)
+      return resultOf(outcomes[tries.length - 1] ?? 'passes')
     },
-    choices,
+    whyOver: () => 'Over.',
     redact: (text) => text,
     repeats: 3,
     isCertain: true,
@@ -52,7 +58,7 @@ async function judge(outcomes: readonly Outcome[], options: Partial<DependencyJu
     findDifference: ({ end: { output } }) =>
       ['sees nothing', 'fails blindly', 'asks otherwise'].includes(output) ? undefined : DIFFERENCE,
     ...options,
-  }).judge(ALTERNATIVE)
+  })
   return { report, tries }
 }
 
@@ -64,6 +70,7 @@ describe('an alternative is judged', () => {
     ['tolerates', ['is late', 'passes']],
     ['depends', ['is late', 'is late', 'is late', 'is late']],
     ['inconclusive', ['is over']],
+    ['inconclusive', ['does not fit']],
     ['inconclusive', ['fails', 'is over']],
     // Nothing has shown that the command copes with the alternative.
     ['not reached', ['sees nothing']],
@@ -103,6 +110,7 @@ describe('an alternative is judged', () => {
 
   it.each<[reason: string, outcomes: Outcome[]]>([
     ['Over.', ['is over']],
+    ['It does not fit what the server was given: a.yaml: Wrong.', ['does not fit']],
     ['No response was different when the command ran with it.', ['sees nothing']],
     [
       'No response was different when the command ran with it. The command has sent other requests than without it.',

@@ -44,7 +44,7 @@ describe('the requests that show an assumption', () => {
       const touched = [...found.reached, ...found.undecided.map(({ alternative }) => alternative)].map(nameOf)
       expect(touched).toEqual(expect.arrayContaining(only(id).alternatives.map(nameOf)))
       for (const alternative of tried.filter((each) => !touched.includes(nameOf(each)))) {
-        const otherwise = await ofRun(await choices.load([alternative]))
+        const otherwise = await ofRun(await choices.compile([alternative]))
         expect(answersIn(otherwise), nameOf(alternative)).toEqual(answersIn(run))
       }
     },

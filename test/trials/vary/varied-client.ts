@@ -1,5 +1,5 @@
 import { type Alternative, type Choices, nameOf } from '../../../src/contract/choices.ts'
-import type { AlternativeReport } from '../../../src/trials/vary/dependencies.ts'
+import type { AlternativeReport } from '../../../src/trials/vary/judge.ts'
 import { type VaryOptions, type VaryResult, vary } from '../../../src/trials/vary/vary.ts'
 import { choices } from '../../support/choices.ts'
 

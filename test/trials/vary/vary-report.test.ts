@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Report } from '../../../src/reports/report.ts'
-import type { AlternativeReport, FirstDifference } from '../../../src/trials/vary/dependencies.ts'
+import type { FirstDifference } from '../../../src/trials/vary/first-difference.ts'
+import type { AlternativeReport } from '../../../src/trials/vary/judge.ts'
 import type { VaryResult } from '../../../src/trials/vary/vary.ts'
 import { describeVary } from '../../../src/trials/vary/vary-report.ts'
 import { choices } from '../../support/choices.ts'
@@ -20,7 +21,7 @@ function reportOn(
   return describeVary({
     result: {
       dependencies: { command: ['npm', 'test'], baseline, runs: 12, alternatives },
-      ...{ notes: [], windows: [], cutBy: undefined },
+      ...{ notes: [], cutBy: undefined },
       ...more,
     },
     writeCommandLine: (words) => words.join(' '),
@@ -46,8 +47,6 @@ describe('the report of vary', () => {
       { expected: { body: '[1,2]' }, received: { body: '[]' }, body_difference: 'with 0 items instead of 2 at /data' },
       {},
     ],
-    // As an earlier version of the program has written it.
-    ['answers POST /domaingroups with another body', { expected: { body: '[1]' }, received: { body: '[]' } }, {}],
     [
       'has "late" instead of "early" as refresh-time and so answers 201 instead of 200 to POST /domaingroups',
       { expected: { status: 200 }, received: { status: 201 } },
