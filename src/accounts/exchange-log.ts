@@ -40,7 +40,7 @@ export interface ExchangeLog<Explanation> {
   totals(): Awaitable<Coverage>
   /** The counts and the first violations since the start, or since they were last cleared. */
   verdict(): Awaitable<Reckoning<Explanation>>
-  /** The same since the start, even if they were cleared; not in a store that other servers have used before. */
+  /** The same of all requests to this process, even if they were cleared. */
   wholeVerdict(): Awaitable<Reckoning<Explanation>>
   clearVerdict(): Awaitable<void>
   /**

@@ -5,6 +5,7 @@ import { CERTIFICATE } from '../proxy/certificate.ts'
 import { listenOn, tlsBefore } from '../support/listening.ts'
 import { expectRefusal, it } from '../support/program.ts'
 import { freshPrefix, HAS_REDIS, sharedRedis } from '../support/redis-server.ts'
+import { LAWFUL, runClient, VIOLATING } from './run-client.ts'
 
 describe.skipIf(!HAS_REDIS)('servers with --store', () => {
   it('say which options did not apply, because the default account was there', async ({ serve }) => {
@@ -15,6 +16,15 @@ describe.skipIf(!HAS_REDIS)('servers with --store', () => {
     expect(second.stderr()).toBe(
       '--fixture demo: applies to new accounts only; the account in the store stays as it is\n',
     )
+  })
+
+  it('tell run of the requests of its command alone, also where that clears the verdict', async () => {
+    const { url } = await sharedRedis()
+    const store = ['--store', url, '--store-prefix', freshPrefix()]
+    const wrong = await runClient(`${VIOLATING}; control DELETE /verdict; ${LAWFUL}`, store)
+    expect(wrong.code, wrong.stderr).toBe(1)
+    const right = await runClient(LAWFUL, store)
+    expect(right.code, right.stderr).toBe(0)
   })
 
   it('refuse to start where the data has another format, and say what to do', async () => {

@@ -7,7 +7,7 @@ import { pause } from '../../ground/timers.ts'
 import { type Entry, type NewEntry, PAST } from '../../journal/entry.ts'
 import type { Journal } from '../../journal/journal.ts'
 import { Manners } from '../../journal/politeness.ts'
-import { type Explain, type Reckoning, violatedCode } from '../../journal/verdict.ts'
+import { type Explain, type Reckoning, Verdict, violatedCode } from '../../journal/verdict.ts'
 import type { StoreConnection } from '../../store/redis/connection.ts'
 import { readCounters, readId, writeCounters, writeId } from '../../store/redis/copies.ts'
 import type { Store } from '../../store/store.ts'
@@ -42,6 +42,8 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
   readonly #outbox: Outbox
   readonly #tail: Tail
   readonly #manners: Manners
+  /** Only of the requests to this server. */
+  readonly #own: Verdict<Explanation>
   /** The object that stands for each key of an account. */
   readonly #keys = new Map<string, object>()
   /** What the requests to this server have shown, by account. Only what is new is sent. */
@@ -54,6 +56,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     this.#options = options
     this.journal = journal
     this.#manners = new Manners(contract.settings.refresh)
+    this.#own = new Verdict(options.explain, contract.settings)
     this.#outbox = new Outbox({
       ...{ connection, prefix, server: nameInstance(), limit: journal.limits.entries },
       lost: (count, err) => this.#noteLoss(count, err),
@@ -87,6 +90,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
 
   take(entry: NewEntry, circumstances: Circumstances): NewEntry {
     this.#outbox.add(this.#compose(entry, circumstances))
+    this.#own.note({ ordinal: 0, id: '', ...entry }, circumstances)
     return entry
   }
 
@@ -125,9 +129,8 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     }
   }
 
-  /** Other servers have been used before this one, so the start of this one means nothing. */
-  wholeVerdict(): Promise<Reckoning<Explanation>> {
-    return this.verdict()
+  wholeVerdict(): Reckoning<Explanation> {
+    return this.#own.whole
   }
 
   async clearVerdict(): Promise<void> {
