@@ -71,13 +71,3 @@ describe('the documentation', () => {
     expect(listed.toSorted()).toEqual(routes.toSorted())
   })
 })
-
-describe('docs/languages.md', () => {
-  const text = textOf('docs/languages.md')
-
-  it('shows code as it is in the file before it', () => {
-    const shown = [...text.matchAll(/\]\((examples\/[^)]+)\):\n\n```\w+\n([\s\S]*?)```/g)]
-    expect(shown).toHaveLength(blocksOf(text).length)
-    for (const [, path = '', code] of shown) expect(code, path).toBe(textOf(join('docs', path)))
-  })
-})
