@@ -72,6 +72,8 @@ describe('service.app', () => {
       const [service, dashboard] = ['http://localhost/mock/api/v1', 'http://localhost/mock/__admin/']
       expect(JSON.parse((await get(root)).text).data).toMatchObject({ service, dashboard })
     }
+    const { headers: moved } = await get('/mock/__admin/accounts/acme/time')
+    expect(moved).toContainEqual(['Location', '/mock/__admin/page/acme/time'])
     await get('/mock/api/v1/domain')
     expect((await get('/mock/__admin/verdict')).text).toContain('http://localhost/mock/api/v1/domains')
   })
