@@ -1,4 +1,3 @@
-import { findFirst } from '../ground/search.ts'
 import { nameInstance } from '../ground/secrets.ts'
 import { type Entry, type NewEntry, PAST } from './entry.ts'
 import { RequestRedactions } from './redaction/request-redaction.ts'
@@ -220,4 +219,15 @@ function bytesOf({ target, headers, body, responseBody, failure, violations, pro
   for (const { message } of violations) bytes += message.length
   for (const { value } of problems) bytes += typeof value === 'string' ? value.length : PROBLEM
   return bytes
+}
+
+/** The first number from `low` to `high` that is not `isBefore`, which holds for all numbers up to some place. */
+function findFirst(low: number, high: number, isBefore: (number: number) => boolean): number {
+  let [from, to] = [low, high]
+  while (from < to) {
+    const middle = (from + to) >>> 1
+    if (isBefore(middle)) from = middle + 1
+    else to = middle
+  }
+  return from
 }
