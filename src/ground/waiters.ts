@@ -1,24 +1,23 @@
 import { clearTimeout, setTimeout } from './timers.ts'
 
 /** Callers that wait for something, each until its own time limit. */
-export class Waiters<Subject = void> {
-  readonly #waiting = new Map<(isWoken: boolean) => void, Subject>()
+export class Waiters {
+  readonly #waiting = new Set<() => void>()
 
-  /** Resolves to whether `wake` came within so many milliseconds. */
-  wait(milliseconds: number, subject: Subject): Promise<boolean> {
+  /** Resolves when `wake` comes, or after so many milliseconds. */
+  wait(milliseconds: number): Promise<void> {
     return new Promise((resolve) => {
-      const end = (isWoken: boolean) => {
+      const end = () => {
         clearTimeout(timer)
         this.#waiting.delete(end)
-        resolve(isWoken)
+        resolve()
       }
-      const timer = setTimeout(end, milliseconds, false)
-      this.#waiting.set(end, subject)
+      const timer = setTimeout(end, milliseconds)
+      this.#waiting.add(end)
     })
   }
 
-  /** Ends the wait of all callers whose subject is due. */
-  wake(isDue: (subject: Subject) => boolean = () => true): void {
-    for (const [end, subject] of [...this.#waiting]) if (isDue(subject)) end(true)
+  wake(): void {
+    for (const end of [...this.#waiting]) end()
   }
 }
