@@ -1,12 +1,11 @@
 import { type Conformity, type ConformitySettings, conform, type ReceivedRequest } from '../behaviour/conformity.ts'
 import type { Api, Operation } from '../contract/api.ts'
 import { type AdminRefusal, type ControlLimits, readLimits } from '../contract/control-api.ts'
-import type { CallId, Schemas } from '../contract/control-plane.ts'
+import type { CallId } from '../contract/control-plane.ts'
 import { refuse } from '../domain/errors.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
 import { isDeeperThan } from '../ground/nesting.ts'
 import { StoreError } from '../store/store-error.ts'
-import { describeAbout } from './about.ts'
 import { type ReachedPlace, urlsFor } from './address.ts'
 import type { AccountContext, ControlContext, ControlDeps, ControlOutcome } from './handler.ts'
 import { HANDLERS } from './handlers.ts'
@@ -86,7 +85,7 @@ export class Control {
       if (handler === undefined) throw new Error(`The operation ${operation.id} has no handler.`)
       if (id === undefined) return await handler(call)
       const found = (await call.store.find('id', id)) ?? (await this.#openSandbox(operation, id))
-      if (found === undefined) return this.unknownAccount(id)
+      if (found === undefined) return unknownAccount(this.deps.worlds, id)
       const { state: account } = await call.store.read(id)
       return await handler({ ...call, account, now: call.worlds.now(account) })
     } catch (error) {
@@ -94,16 +93,6 @@ export class Control {
       const isDamaged = error instanceof StoreError && error.problem === 'damaged' && id !== undefined
       return isDamaged ? refuse({ code: 'unavailable', about: { expected: error.message } }) : refusalFor(error, id)
     }
-  }
-
-  /** What the page and other programs need to know. */
-  about(): Schemas['About'] {
-    return describeAbout({ ...this.deps, api: this.api })
-  }
-
-  /** The refusal of a request about an account that does not exist. */
-  unknownAccount(id: string): AdminRefusal {
-    return unknownAccount(this.deps.worlds, id)
   }
 
   /**

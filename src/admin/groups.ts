@@ -1,9 +1,9 @@
 import { presentGroup } from '../behaviour/presentation.ts'
-import type { AccountHandlers } from './handler.ts'
+import type { Handlers } from './handler.ts'
 import { answerPage } from './paging.ts'
 import { changeAsService } from './service-change.ts'
 
-export const groupHandlers: AccountHandlers = {
+export const groupHandlers: Handlers = {
   listGroups(call) {
     const { account, contract } = call
     return answerPage(call, 'groups', {

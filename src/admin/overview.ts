@@ -3,7 +3,7 @@ import { COUNT_PERIOD, refreshDay, refreshOf } from '../domain/dmarc.ts'
 import { writeDay, writeInstant } from '../domain/iso-8601.ts'
 import { LIMITS } from '../domain/limits.ts'
 import { overviewOf } from '../figures/overview.ts'
-import { type AccountContext, type AccountHandlers, done } from './handler.ts'
+import { type AccountContext, done, type Handlers } from './handler.ts'
 
 /** The number of refreshes in a report if the request does not give one. */
 const USUAL_DAYS = 90
@@ -12,7 +12,7 @@ const FEWEST_DAYS = 2
 /** How many of the domains that need attention are listed. */
 const NAMED = 20
 
-export const overviewHandlers: AccountHandlers = {
+export const overviewHandlers: Handlers = {
   getOverview: (call) => done(reportOverview(call, call.query.days)),
 }
 

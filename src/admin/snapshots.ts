@@ -2,11 +2,11 @@ import type { SnapshotReport } from '../contract/control-plane.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import type { SnapshotSummary } from '../store/store.ts'
 import { reportAccount } from './accounts.ts'
-import { type AccountHandlers, done } from './handler.ts'
+import { done, type Handlers } from './handler.ts'
 import { answerPage } from './paging.ts'
 import { notFound, taken, tooMany } from './refusals.ts'
 
-export const snapshotHandlers: AccountHandlers = {
+export const snapshotHandlers: Handlers = {
   async listSnapshots(call) {
     const items = await call.store.snapshots.list(call.account.id)
     return answerPage(call, 'snapshots', { items, idOf: ({ name }) => name, report: reportSnapshot })
