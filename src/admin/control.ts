@@ -56,14 +56,10 @@ export class Control {
   }
 
   /** Checks a request and executes it. */
-  async perform(
-    operation: Operation,
-    { parameters = {}, query = {}, body = {} }: ControlRequest,
-  ): Promise<ControlOutcome> {
+  async perform(operation: Operation, { parameters = {}, query = {}, body = {} }: ControlRequest) {
     const received = operation.readsBody ? ({ ok: true, value: body } as const) : undefined
     const conforming = this.conform({ operation, query, body: received })
-    if (!conforming.ok) return conforming as AdminRefusal
-    return this.run(operation, { parameters, query: conforming.query, body: conforming.body })
+    return conforming.ok ? this.run(operation, { ...conforming, parameters }) : (conforming as AdminRefusal)
   }
 
   /** Executes a request that has passed `conform`. */
@@ -76,13 +72,10 @@ export class Control {
       return refuse({ code: 'forbidden', reason: 'observed', about: { operation: operation.id } })
     }
     const { account: id } = request.parameters
-    const { nestingLimit } = limits
-    if (isDeeperThan(nestingLimit, request.body)) {
-      return invalid('', undefined, 'nesting', { limit: nestingLimit })
-    }
+    const { nestingLimit: limit } = limits
+    if (isDeeperThan(limit, request.body)) return invalid('', undefined, 'nesting', { limit })
+    const handler = HANDLERS[operation.id as CallId] as unknown as AnyHandler
     try {
-      const handler = HANDLERS[operation.id as CallId] as unknown as AnyHandler | undefined
-      if (handler === undefined) throw new Error(`The operation ${operation.id} has no handler.`)
       if (id === undefined) return await handler(call)
       const found = (await call.store.find('id', id)) ?? (await this.#openSandbox(operation, id))
       if (found === undefined) return unknownAccount(this.deps.worlds, id)

@@ -48,7 +48,11 @@ function figure(title: string, field: 'dmarc' | 'dkim' | 'spf' | 'count', look =
       const value = domain.record?.[field] ?? null
       if (field === 'count') return formatMessages(domain.reports === 'none' ? null : value)
       if (!has(domain)) return '–'
-      return <span class={field === 'dmarc' && value !== null && value < 90 ? 'is-bad' : ''}>{formatShare(value)}</span>
+      return field === 'dmarc' && value !== null && value < 90 ? (
+        <b class="is-bad">{formatShare(value)}</b>
+      ) : (
+        formatShare(value)
+      )
     },
   }
 }

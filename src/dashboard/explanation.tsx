@@ -128,7 +128,7 @@ function Difference({ sent, accepted }: { sent: string; accepted: string }) {
       <p class="soft" aria-hidden="true">
         <del>− Sent</del> <ins>+ Accepted</ins>
       </p>
-      <ol class="difference" aria-label="What was sent, and what is accepted">
+      <ol class="difference mono" aria-label="What was sent, and what is accepted">
         {hunks.flatMap(({ lines }, index) => [
           ...(index > 0 ? [<li key={index}>…</li>] : []),
           ...lines
@@ -142,7 +142,7 @@ function Difference({ sent, accepted }: { sent: string; accepted: string }) {
 
 function Line({ line }: { line: string }) {
   const text = line.slice(1)
-  if (line.startsWith(' ')) return <li>{text}</li>
+  if (line.startsWith(' ')) return <li>{`  ${text}`}</li>
   const [Mark, sign, word] = line.startsWith('-')
     ? (['del', '−', 'Sent'] as const)
     : (['ins', '+', 'Accepted'] as const)

