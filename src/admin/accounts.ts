@@ -15,7 +15,7 @@ import { invalid, unknownName } from './refusals.ts'
 /** Problems of one account that must not hide the other accounts. */
 const LEFT_OUT: ReadonlySet<string> = new Set<StoreProblem>(['unknown-account', 'damaged'])
 
-export const accountHandlers: Handlers = {
+export const accountHandlers = {
   async listAccounts(call) {
     const page = answerPage(call, 'accounts', { items: await call.store.list(), idOf: (id) => id, report: (id) => id })
     if (!page.ok) return page
@@ -69,7 +69,7 @@ export const accountHandlers: Handlers = {
     const account = await call.worlds.reset(call.account.id, beginning)
     return done({ account: await reportAccount(call, account) })
   },
-}
+} satisfies Handlers
 
 export async function reportAccount(
   { store, worlds }: Pick<ControlContext, 'store' | 'worlds'>,

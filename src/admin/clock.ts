@@ -11,7 +11,7 @@ import { type AccountContext, changeAccount, done, type Handlers } from './handl
 import { openWindowEnds } from './quotas.ts'
 import { invalid } from './refusals.ts'
 
-export const clockHandlers: Handlers = {
+export const clockHandlers = {
   getClock: (call) => done(reportClock(call, call.account)),
 
   async updateClock(call) {
@@ -42,7 +42,7 @@ export const clockHandlers: Handlers = {
     }
     return changeAccount(call, decide, (account) => reportClock(call, account))
   },
-}
+} satisfies Handlers
 
 /** The reason of the catalogue for an ending that has no future instant. */
 const NOTHING: Readonly<Record<Ending, string>> = {

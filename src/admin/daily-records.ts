@@ -14,7 +14,7 @@ interface Period {
   to: number
 }
 
-export const recordHandlers: Handlers = {
+export const recordHandlers = {
   listDailyRecords(call) {
     const { account, contract, now } = call
     const period = readPeriod(call.query)
@@ -40,7 +40,7 @@ export const recordHandlers: Handlers = {
       write: () => `{"days":[${days.map((day) => writeDay(day, contract)).join(',')}]}`,
     }
   },
-}
+} satisfies Handlers
 
 function readPeriod(query: QueryOf<'listDailyRecords'>): Period | AdminRefusal {
   const [from, to] = [readDay(query.from), readDay(query.to)]

@@ -18,7 +18,7 @@ import { changeAsService } from './service-change.ts'
 /** The events of a domain are listed for this many days before and after today. */
 const EVENTS = { before: 60, after: 90 }
 
-export const domainHandlers: Handlers = {
+export const domainHandlers = {
   listMonitoredDomains: (call) =>
     answerPage(call, 'domains', {
       items: call.account.domains.values(),
@@ -49,7 +49,7 @@ export const domainHandlers: Handlers = {
 
   unpinDmarc: (call) =>
     changeDomain(call, ({ profile: _, since: __, ...domain }) => changePin(domain, undefined, call.now)),
-}
+} satisfies Handlers
 
 function reportDomain({ account, contract, now }: AccountContext, domain: MonitoredDomain): MonitoredDomainReport {
   const { name, addedAt, features, pin = {}, pinnedAt } = domain

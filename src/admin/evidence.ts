@@ -9,7 +9,7 @@ import { done, type Handlers } from './handler.ts'
 
 const HINT = 'This is an accepted request of the operation. Change it, or the account, so that it shows this.'
 
-export const evidenceHandlers: Handlers = {
+export const evidenceHandlers = {
   async getCoverage(call) {
     const { account, now, contract, worlds, exchanges, urls } = call
     const samples = sampleRequests(contract, account, now)
@@ -44,4 +44,4 @@ export const evidenceHandlers: Handlers = {
     await exchanges.clearVerdict()
     return done()
   },
-}
+} satisfies Handlers

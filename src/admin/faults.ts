@@ -17,7 +17,7 @@ import {
 import { answerPage } from './paging.ts'
 import { notFound, tooMany } from './refusals.ts'
 
-export const faultHandlers: Handlers = {
+export const faultHandlers = {
   // The schema admits only rules of known kinds.
   listFaultSets: (call) => done({ sets: structuredClone(setsOf(call)) as FaultSetReport[] }),
 
@@ -55,7 +55,7 @@ export const faultHandlers: Handlers = {
       ? removeFaults(call, (fault) => fault.id !== id)
       : notFound('fault', id)
   },
-}
+} satisfies Handlers
 
 function setsOf({ faultSets }: Pick<ControlContext, 'faultSets'>): FaultSet[] {
   const own = new Set(faultSets.map(({ name }) => name))

@@ -3,7 +3,7 @@ import type { Handlers } from './handler.ts'
 import { answerPage } from './paging.ts'
 import { changeAsService } from './service-change.ts'
 
-export const groupHandlers: Handlers = {
+export const groupHandlers = {
   listGroups(call) {
     const { account, contract } = call
     return answerPage(call, 'groups', {
@@ -19,4 +19,4 @@ export const groupHandlers: Handlers = {
   createGroup: changeAsService<'createGroup'>('createDomainGroup', 'group'),
   updateGroup: changeAsService<'updateGroup'>('updateDomainGroup', 'group'),
   deleteGroup: changeAsService<'deleteGroup'>('deleteDomainGroup'),
-}
+} satisfies Handlers

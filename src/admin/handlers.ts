@@ -17,7 +17,7 @@ import { stateHandlers } from './state.ts'
 import { verificationHandlers } from './verification.ts'
 
 /** The handlers by operationId. */
-export const HANDLERS: Handlers = {
+export const HANDLERS: Required<Handlers> = {
   ...aboutHandlers,
   getHealth,
   getReadiness,

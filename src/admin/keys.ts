@@ -9,7 +9,7 @@ import { type AccountContext, changeAccount, done, type Handlers } from './handl
 import { answerPage } from './paging.ts'
 import { invalid, notFound, taken, tooMany } from './refusals.ts'
 
-export const keyHandlers: Handlers = {
+export const keyHandlers = {
   listKeys: (call) =>
     answerPage(call, 'keys', {
       items: call.account.keys,
@@ -51,7 +51,7 @@ export const keyHandlers: Handlers = {
     const outcome = await changeKey(call, call.parameters.key, () => [])
     return outcome.ok ? done() : outcome
   },
-}
+} satisfies Handlers
 
 /** Puts what `change` makes of a key in its place. */
 function changeKey(call: AccountContext, id: string, change: (key: ApiKey) => ApiKey[]) {

@@ -12,9 +12,9 @@ const FEWEST_DAYS = 2
 /** How many of the domains that need attention are listed. */
 const NAMED = 20
 
-export const overviewHandlers: Handlers = {
+export const overviewHandlers = {
   getOverview: (call) => done(reportOverview(call, call.query.days)),
-}
+} satisfies Handlers
 
 function reportOverview({ account, contract, now, limits }: AccountContext, wanted = `${USUAL_DAYS}`): OverviewReport {
   const { refresh } = contract.settings

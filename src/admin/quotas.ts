@@ -6,7 +6,7 @@ import { bucketOf, currentHits, limitOf, type Quota, whatIsLeft } from '../domai
 import { type AccountContext, done, type Handlers } from './handler.ts'
 import { invalid, notFound, unknownName } from './refusals.ts'
 
-export const quotaHandlers: Handlers = {
+export const quotaHandlers = {
   getQuotas: async (call) => done(await reportQuotas(call)),
 
   async updateQuota(call) {
@@ -30,7 +30,7 @@ export const quotaHandlers: Handlers = {
     await store.transact(account.id, ({ counters }) => ({ counters: setAll(counters), value: undefined }))
     return done(await reportQuotas(call))
   },
-}
+} satisfies Handlers
 
 function quotasByPath({ contract }: AccountContext): Map<string, Quota> {
   return new Map(contract.operations.flatMap(({ path, quota }) => (quota === undefined ? [] : [[path, quota]])))

@@ -17,7 +17,7 @@ import { readLimit } from './paging.ts'
 import { invalid, notFound } from './refusals.ts'
 import { checkRequestMatch } from './request-match-check.ts'
 
-export const requestHandlers: Handlers = {
+export const requestHandlers = {
   listRequests: (call) => listEntries(call, call.account),
 
   async clearRequests({ account, exchanges }) {
@@ -49,7 +49,7 @@ export const requestHandlers: Handlers = {
     })
     return done(call.observed === undefined ? explained : explainElsewhere(explained))
   },
-}
+} satisfies Handlers
 
 /** The account as a request found it and its changes by the request, as far as they are kept. */
 async function recallPast(entry: Entry, { worlds, contract }: ControlContext): Promise<KnownPast> {

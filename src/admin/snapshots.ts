@@ -6,7 +6,7 @@ import { done, type Handlers } from './handler.ts'
 import { answerPage } from './paging.ts'
 import { notFound, taken, tooMany } from './refusals.ts'
 
-export const snapshotHandlers: Handlers = {
+export const snapshotHandlers = {
   async listSnapshots(call) {
     const items = await call.store.snapshots.list(call.account.id)
     return answerPage(call, 'snapshots', { items, idOf: ({ name }) => name, report: reportSnapshot })
@@ -30,7 +30,7 @@ export const snapshotHandlers: Handlers = {
     const { snapshot: name } = parameters
     return (await store.snapshots.delete(account.id, name)) ? done() : notFound('snapshot', name)
   },
-}
+} satisfies Handlers
 
 function reportSnapshot({ name, takenAt, domains, groups }: SnapshotSummary): SnapshotReport {
   return { name, taken_at: writeInstant(takenAt), domains, groups }

@@ -16,7 +16,7 @@ import { reportAccount } from './accounts.ts'
 import { type AccountContext, changeAccount, done, type Handlers } from './handler.ts'
 import { notFound, taken, tooMany } from './refusals.ts'
 
-export const stateHandlers: Handlers = {
+export const stateHandlers = {
   async exportState(call) {
     const { query, account, now, contract } = call
     if (query.before === undefined) return done({ ...(await writeFixture(account, now, contract)) })
@@ -59,7 +59,7 @@ export const stateHandlers: Handlers = {
       async (account) => ({ account: await reportAccount(call, account) }),
     )
   },
-}
+} satisfies Handlers
 
 /** The newest request of the account with this id. If there is none, the reason why it is not available. */
 async function findEntry(

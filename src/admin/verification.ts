@@ -10,7 +10,7 @@ import { checkRequestMatch } from './request-match-check.ts'
 /** The number of listed requests that nearly matched. */
 const NEAR_MISSES = 3
 
-export const verificationHandlers: Handlers = {
+export const verificationHandlers = {
   async verifyRequests(call) {
     const { account, exchanges, contract } = call
     const { count, at_least, at_most } = call.body
@@ -36,7 +36,7 @@ export const verificationHandlers: Handlers = {
     const message = sayWhy(outcome, lowest, highest) + sayForeign(misses[0]) + sayUncertain(isDecided ? 0 : uncertain)
     return done({ ...outcome, message })
   },
-}
+} satisfies Handlers
 
 /** A compared entry, and the conditions that it does not meet. */
 interface Compared {

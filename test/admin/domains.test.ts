@@ -1,8 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import type { MonitoredDomainReport } from '../../src/contract/control-plane.ts'
 import { type ControlPlane, openControlPlane, startControlPlane } from '../support/control-plane.ts'
-import { writeOverlay } from '../support/overlay-file.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const NOW = '2026-01-15T09:00:00Z'
 /** A server for tests that change only accounts of their own. */
@@ -175,16 +173,5 @@ describe('domains and groups are set up', () => {
     expect((await plane.post(`${path}/groups`, { nam: 'A' })).status).toBe(409)
     expect((await read()).map(({ data }) => data)).toEqual(before)
     expect((await plane.get('/verdict')).data).toMatchObject({ requests: 0, violations: { count: 0 } })
-  })
-
-  it('by the contract of the server, also where an overlay has changed it', async () => {
-    const overlay = writeOverlay(temporaryFolder(), [
-      { target: '$.components.schemas.DomainsToAdd.properties.domains', update: { maxItems: 60 } },
-      { target: "$['x-errors']['duplicate_name']", update: { status: 422, message: 'Taken: {value}.' } },
-    ])
-    const { post } = await startControlPlane({ fixture: FIXTURE, overlays: [overlay] })
-    expect((await post('/accounts/default/domains', { domains: many })).data).toMatchObject({ count: 51 })
-    const { status, error } = await post('/accounts/default/groups', { name: 'shop' })
-    expect([status, error.message]).toEqual([409, 'The service refuses this with duplicate_name: Taken: "shop".'])
   })
 })

@@ -20,19 +20,6 @@ describe('an API key', () => {
     expect((await get(PATH)).data.keys[1].in_grace).toBe(false)
   })
 
-  it('can be disabled, enabled and deleted', async () => {
-    const { post, patch, ask, delete: remove } = await startControlPlane()
-    const { data } = await post(PATH)
-    const statusOf = async () => (await ask(data.api_key, 'GET', '/domains')).status
-    const path = `${PATH}/${data.key.id}`
-    expect((await patch(path, { disabled: true })).data.key.disabled).toBe(true)
-    expect(await statusOf()).toBe(401)
-    await patch(path, { disabled: false })
-    expect(await statusOf()).toBe(200)
-    expect((await remove(path)).status).toBe(200)
-    expect([await statusOf(), (await remove(path)).status]).toEqual([401, 404])
-  })
-
   it('is as old as is said', async () => {
     const { post } = await startControlPlane()
     const grace = async (created_at: string) => (await post(PATH, { created_at })).data.key

@@ -10,7 +10,6 @@ import { CLOSE, requestBytes } from '../support/wire.ts'
 const KEY_ID = 'key_TestKey1'
 const KEYLESS = { authorization: null }
 const UNKNOWN = withKey('no-such-key')
-const LIST = '/accounts/default/requests'
 
 type Send = (service: TestService) => Promise<unknown>
 const get = (path: string, headers: SentHeaders = {}) => sends('GET', path, undefined, headers)
@@ -119,14 +118,6 @@ describe('the journal of an account', () => {
     for (const number of [1, 2, 3, 4, 5]) await service.get(`/domains?n=${number}`)
     expect((await service.requests()).map(({ query }) => query)).toEqual(kept)
     expect((await service.ask('GET', '/accounts/default/coverage')).data.summary.operations.seen).toBe(1)
-  })
-
-  it('forgets what it is told to, of this account alone', async () => {
-    const service = await startObserved()
-    await service.get('/domains')
-    await service.send('GET', '/domains', undefined, withKey('sandbox_other'))
-    expect((await service.ask('DELETE', LIST)).status).toBe(200)
-    expect((await service.ask('GET', '/requests')).data.requests).toMatchObject([{ account: 'sandbox_other' }])
   })
 
   it('has the time of its own clock, while an answer to any client has the time of the machine', async () => {

@@ -64,15 +64,6 @@ describe('a list of requests has those', () => {
     expect(await ordinalsOf(search)).toEqual(found)
     expect((await ordinalsOf(search, '/requests')).filter((ordinal) => ordinal !== 7)).toEqual(found)
   })
-
-  it('that are marked as a violation, which is what the verdict counts', async () => {
-    const { data } = await askControl(service, 'GET', '/requests')
-    const marked = data.requests.filter((entry: { violates_contract: boolean }) => entry.violates_contract)
-    expect(marked.map(({ ordinal }: { ordinal: number }) => ordinal)).toEqual(
-      await ordinalsOf('violation=true', '/requests'),
-    )
-    expect((await askControl(service, 'GET', '/verdict')).data.violations.count).toBe(marked.length)
-  })
 })
 
 it.each<[what: string, query: string, message: string]>([
