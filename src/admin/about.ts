@@ -12,7 +12,6 @@ type Kind = About['faults']['kinds'][number]
 
 export const aboutHandlers = { getAbout: (call) => done(describeAbout(call)) } satisfies Handlers
 
-/** What there is to choose from, and how the control plane is called. */
 export function describeAbout({
   contract,
   observed,

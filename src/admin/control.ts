@@ -12,13 +12,11 @@ import { HANDLERS } from './handlers.ts'
 import { invalid, refusalFor, unknownAccount } from './refusals.ts'
 
 export interface ControlRequest {
-  /** The values of the path parameters. */
   parameters?: Readonly<Record<string, string>>
   query?: Readonly<Record<string, string>>
   body?: unknown
 }
 
-/** A request that has passed `conform`. */
 interface ConformingCall {
   parameters: Readonly<Record<string, string>>
   query: Readonly<Record<string, string>>
@@ -50,19 +48,16 @@ export class Control {
     return operation
   }
 
-  /** Checks a request against the document of the control plane. */
   conform(request: ReceivedRequest): Conformity {
     return conform(request, CONFORMITY, this.api.catalogue)
   }
 
-  /** Checks a request and executes it. */
   async perform(operation: Operation, { parameters = {}, query = {}, body = {} }: ControlRequest) {
     const received = operation.readsBody ? ({ ok: true, value: body } as const) : undefined
     const conforming = this.conform({ operation, query, body: received })
     return conforming.ok ? this.run(operation, { ...conforming, parameters }) : (conforming as AdminRefusal)
   }
 
-  /** Executes a request that has passed `conform`. */
   async run(operation: Operation, { place = {}, ...request }: ConformingCall): Promise<ControlOutcome> {
     const ownUrls = this.deps.urls
     const urls = () => urlsFor(place, ownUrls(), this.deps.namesUs)

@@ -15,7 +15,6 @@ import type { HostCheck } from '../ground/hosts.ts'
 import type { Readiness } from '../store/readiness.ts'
 import type { Store } from '../store/store.ts'
 
-/** The objects that the control plane works on. */
 export interface ControlDeps {
   contract: ServiceContract
   store: Store
@@ -24,7 +23,6 @@ export interface ControlDeps {
   exchanges: ExchangeLog<ExplanationReport | undefined>
   /** The fault sets of this server, in addition to the ready-made ones. */
   faultSets: readonly FaultSet[]
-  /** Identifies this run of the server. */
   instance: string
   /** Known as soon as the server listens. */
   urls(): ServerUrls
@@ -51,7 +49,6 @@ export interface ObservedService {
 
 /** What a handler can use, beside the request. */
 export interface ControlContext extends ControlDeps {
-  /** The compiled document of the control plane. */
   api: Api
   limits: ControlLimits
   /** The own URLs of the server; `urls` are those for the caller. */

@@ -16,7 +16,6 @@ import { snapshotHandlers } from './snapshots.ts'
 import { stateHandlers } from './state.ts'
 import { verificationHandlers } from './verification.ts'
 
-/** The handlers by operationId. */
 export const HANDLERS: Required<Handlers> = {
   ...aboutHandlers,
   getHealth,

@@ -5,11 +5,9 @@ import { LIMITS } from '../domain/limits.ts'
 import { overviewOf } from '../figures/overview.ts'
 import { type AccountContext, done, type Handlers } from './handler.ts'
 
-/** The number of refreshes in a report if the request does not give one. */
 const USUAL_DAYS = 90
 /** However many domains there are, at least this many refreshes are reported: the newest, and the one before. */
 const FEWEST_DAYS = 2
-/** How many of the domains that need attention are listed. */
 const NAMED = 20
 
 export const overviewHandlers = {

@@ -36,7 +36,6 @@ function quotasByPath({ contract }: AccountContext): Map<string, Quota> {
   return new Map(contract.operations.flatMap(({ path, quota }) => (quota === undefined ? [] : [[path, quota]])))
 }
 
-/** The path without its first slash. */
 function bucketName(path: string): string {
   return path.slice(1)
 }
@@ -53,7 +52,6 @@ function quotasOf(call: AccountContext) {
       bucket: bucketName(path),
       window: { window: quota.window, start: quotaWindow },
       limit: limitOf(quota, isInGrace(key, now, gracePeriod)),
-      /** The name of the counter in the store. */
       counter: bucketOf(key.hash, path, quotaScope),
     })),
   )

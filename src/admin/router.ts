@@ -33,7 +33,6 @@ export interface AdminDeps extends Pick<ControlDeps, 'instance' | 'urls' | 'read
   stopping: AbortSignal
 }
 
-/** The operations that answer with a stream of events. */
 const STREAMS: ReadonlySet<string> = new Set(['streamAllEvents', 'streamEvents'])
 const JSON_TYPE = { 'Content-Type': 'application/json' }
 
@@ -163,7 +162,6 @@ async function createRouter(control: Control, { token, host, stopping, log }: Ad
     streamEvents(request, response, { journal: exchanges.journal, catalogue: contract.catalogue, account, stopping })
   }
 
-  /** Answers with a refusal in the words of the document. */
   function deny(response: ServerResponse, { problems }: Refusal<string>, headers: Record<string, string> = {}): void {
     const { status, body } = describeRefusal(api.catalogue, problems)
     const challenge = status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {}

@@ -77,7 +77,6 @@ async function findEntry(
   return refuse({ code: 'not_found', reason: 'elsewhere', value: id, about: { account: account.id, holder } })
 }
 
-/** The refusal if the state before a request in the journal is gone. */
 function notKept(id: string): AdminRefusal {
   return refuse({ code: 'not_found', reason: 'not-kept', value: id })
 }
@@ -135,7 +134,6 @@ function replaceState(
   return accept({ ...imported, ...unchanged, keys, clock, plan: fixture.plan ?? account.plan }, undefined)
 }
 
-/** The first key with the same id as an earlier key. */
 function findNamesake(keys: readonly ApiKey[]): ApiKey | undefined {
   const ids = new Set<string>()
   return keys.find(({ id }) => ids.size === ids.add(id).size)

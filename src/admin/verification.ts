@@ -7,7 +7,6 @@ import { countConditions, type Difference, differencesOf, mayMatch, type Request
 import { done, type Handlers } from './handler.ts'
 import { checkRequestMatch } from './request-match-check.ts'
 
-/** The number of listed requests that nearly matched. */
 const NEAR_MISSES = 3
 
 export const verificationHandlers = {
@@ -38,7 +37,6 @@ export const verificationHandlers = {
   },
 } satisfies Handlers
 
-/** A compared entry, and the conditions that it does not meet. */
 interface Compared {
   entry: Entry
   differences: Difference[]

@@ -6,13 +6,9 @@ import { chosenAccount } from './place.tsx'
 import { Refused, Unreachable } from './refusals.ts'
 import type { BodyOf, CallId, DataOf, Schemas } from './responses.ts'
 
-/** Data of the control plane as the page has it. */
 export interface LoadedData<Data> {
-  /** The last data; `undefined` until it has arrived. */
   data: Data | undefined
-  /** The error of the last load, if it failed. */
   failure: unknown
-  /** Loads it again. */
   refresh(): Promise<void>
 }
 
@@ -162,7 +158,6 @@ function list<Item>(id: CallId, name: string) {
 // What several views show. The others are beside their views.
 
 export const accounts = createSource(list<Schemas['Account']>('listAccounts', 'accounts'), { isShared: true })
-/** The chosen account: its plan, clock and sizes, and its key if the key is not secret. */
 export const summary = createSource(async (account) => {
   const answer = await call('getAccount', { parameters: { account } })
   return { ...answer, at: readTimer() }
@@ -182,7 +177,6 @@ const DATA = 'data: '
 
 /** `connecting` at first; `lost` while the server does not answer. */
 export const connection = signal<'connecting' | 'live' | 'lost'>('connecting')
-/** The reason for a lost connection. */
 export const trouble = signal<unknown>(undefined)
 
 let letBegin: () => void

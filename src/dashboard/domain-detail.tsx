@@ -101,7 +101,6 @@ function Content({ domain, today }: { domain: Domain; today: string }) {
   )
 }
 
-/** What is known about the mail of a domain without reports. */
 const WITHOUT_REPORTS = {
   none: 'No reports: no DMARC record applies to it, so receivers report nothing, and nobody knows who sends in its name.',
   awaited: 'No reports yet: the first ones come with the next daily refresh.',

@@ -7,7 +7,6 @@ import { type Column, type Selection, Table } from './ui/lists.tsx'
 
 type Domain = Schemas['MonitoredDomain']
 
-/** The policy of a domain to which no record applies. */
 export const NO_RECORD = 'no record'
 const TONES: Readonly<Record<string, Tone>> = { [NO_RECORD]: 'bad', none: '', quarantine: 'warn', reject: 'good' }
 const RANKS = Object.keys(TONES)

@@ -3,7 +3,6 @@ import { formatCount, formatJson, formatNumber, parseJson } from './formatting.t
 import type { Schemas } from './responses.ts'
 import { Badge, Copyable, Pairs, Part, Prose } from './ui/elements.tsx'
 
-/** What a request changed in its account. */
 export function Changes({ explanation }: { explanation: Schemas['Explanation'] }) {
   const { changes, changes_count: count, changes_note: note, account } = explanation
   if (account === null) return null

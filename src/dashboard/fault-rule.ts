@@ -20,7 +20,6 @@ export function kindNamed(name: string | undefined): FaultKind | undefined {
   return FACTS.faults.kinds.find((kind) => kind.name === name)
 }
 
-/** The kind of fault that a rule asks for. */
 export function kindOf({ respond, connection, corrupt, event }: FaultRule): FaultKind | undefined {
   const response = respond && ('error' in respond ? 'error' : 'status')
   return kindNamed(response ?? connection ?? corrupt ?? event ?? 'delay')

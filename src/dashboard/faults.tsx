@@ -134,7 +134,6 @@ function FaultForm() {
   )
 }
 
-/** The fields that a rule of the chosen kind has. */
 function fieldsOf(draft: Draft, codes: readonly string[]): Field[] {
   const { kind, 'match.operation': operation, 'respond.error': error } = draft
   const { times, delay_ms } = FACTS.faults.fields
@@ -177,7 +176,6 @@ function preview(draft: Draft, fields: readonly Field[]): string {
   }
 }
 
-/** The built-in sets, and those in the file of the server. */
 function FaultSets() {
   return (
     <Card title="Ready-made sets" class="">

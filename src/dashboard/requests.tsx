@@ -35,12 +35,10 @@ const ofAccount = createSource(
   (account, query: string): Promise<Listed> =>
     call('listRequests', { parameters: { account }, query: { limit: PAGE, ...JSON.parse(query) } }),
 )
-/** The same for all accounts or for no account. */
 const ofAll = createSource(
   (_, query: string): Promise<Listed> => call('listAllRequests', { query: { limit: PAGE, ...JSON.parse(query) } }),
   { isShared: true },
 )
-/** The number of requests without a valid key. */
 const keyless = createSource(
   async () => (await call('listAllRequests', { query: { account: 'none', limit: 1 } })).count,
   {
@@ -73,7 +71,6 @@ export function RequestsView() {
   )
 }
 
-/** How many requests meet the conditions, and how many of them are shown. */
 function sayHowMany({ count, requests }: Listed, isFiltered: boolean): string {
   const matches = `${formatNumber(count)} ${count === 1 ? 'match' : 'matches'}`
   const all = isFiltered ? matches : formatCount(count, 'request')
@@ -127,7 +124,6 @@ function Toolbar({ count }: { count: string }) {
   )
 }
 
-/** Asks for confirmation, and removes the requests of the chosen account from the journal. */
 async function clearJournal(): Promise<void> {
   const account = chosenAccount.peek()
   const text =

@@ -139,9 +139,7 @@ export function useSelection(shown: readonly string[]): Selection {
 }
 
 interface ListAndDetailProps {
-  /** What the list is of. */
   title: string
-  /** The tools and the list. */
   children: ComponentChildren
   /** A `Detail` while an item is open. */
   detail: ComponentChildren
@@ -162,7 +160,6 @@ export function ListAndDetail({ title, children, detail }: ListAndDetailProps) {
 
 interface DetailProps {
   title: string
-  /** Content beside the title, such as links to the next item. */
   beside?: ComponentChildren
   children: ComponentChildren
 }

@@ -3,7 +3,6 @@ import { useEffect, useState } from 'preact/hooks'
 import { connection, type LoadedData } from '../data.ts'
 import { Button, ErrorText } from './elements.tsx'
 
-/** How long loading stays silent, in milliseconds. */
 const PATIENCE = 1_000
 
 interface LoadedProps<Data> {
