@@ -3,7 +3,7 @@ import { exportFixture } from '../accounts/export.ts'
 import { type LoadedFixture, loadFixture, secretsOf } from '../accounts/fixture.ts'
 import { findStory, storyOf } from '../accounts/scenes.ts'
 import type { AdminCode, AdminRefusal } from '../contract/control-api.ts'
-import type { StoryReport } from '../contract/control-plane.ts'
+import type { Schemas, StoryReport } from '../contract/control-plane.ts'
 import type { AccountState } from '../domain/account.ts'
 import { timeOn } from '../domain/clock.ts'
 import { accept, type Decision, refuse } from '../domain/errors.ts'
@@ -19,12 +19,12 @@ import { notFound, taken, tooMany } from './refusals.ts'
 export const stateHandlers = {
   async exportState(call) {
     const { query, account, now, contract } = call
-    if (query.before === undefined) return done({ ...(await writeFixture(account, now, contract)) })
+    if (query.before === undefined) return done(await writeFixture(account, now, contract))
     const found = await findEntry(call, query.before)
     if (!found.ok) return found
     const past = await call.worlds.recall(found.entry)
     if (past === undefined) return notKept(query.before)
-    return done({ ...(await writeFixture(past.state, found.entry.at, contract)) })
+    return done(await writeFixture(past.state, found.entry.at, contract))
   },
 
   /** The guided story of the account. A domain that it shows has the same spelling as in the list of domains. */
@@ -85,9 +85,9 @@ async function writeFixture(
   account: AccountState,
   now: number,
   contract: AccountContext['contract'],
-): Promise<Fixture> {
+): Promise<Schemas['FixtureDocument']> {
   const story = await findStory(account.origin)
-  return exportFixture(account, now, contract.settings.refresh, story)
+  return { ...exportFixture(account, now, contract.settings.refresh, story) }
 }
 
 function nameDomain(
