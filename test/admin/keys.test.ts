@@ -20,6 +20,18 @@ describe('an API key', () => {
     expect((await get(PATH)).data.keys[1].in_grace).toBe(false)
   })
 
+  it('can be disabled and enabled again', async () => {
+    const { get, patch, ask, key } = await startControlPlane()
+    const [{ id }] = (await get(PATH)).data.keys
+    for (const [disabled, status] of [
+      [true, 401],
+      [false, 200],
+    ]) {
+      expect((await patch(`${PATH}/${id}`, { disabled })).data.key).toMatchObject({ id, disabled })
+      expect((await ask(key, 'GET', '/domains')).status).toBe(status)
+    }
+  })
+
   it('is as old as is said', async () => {
     const { post } = await startControlPlane()
     const grace = async (created_at: string) => (await post(PATH, { created_at })).data.key
@@ -33,7 +45,7 @@ describe('an API key', () => {
     const { keysPerAccount: limit } = readLimits(controlApi)
     const keys = Array.from({ length: limit - 2 }, (_, index) => ({ key: `k${index}` }))
     const { post, put, get } = await startControlPlane({ fixture: { keys } })
-    expect((await post(PATH)).status).toBe(201)
+    expect(await put('/accounts/default/state', { keys: [{ key: 'the-last' }] })).toMatchObject({ status: 200 })
     expect(await post(PATH)).toMatchObject({ status: 409, error: { code: 'too_many' } })
     expect(await put('/accounts/default/state', { keys: [{ key: 'one-more' }] })).toMatchObject({ status: 409 })
     expect((await get(PATH)).data.count).toBe(limit)
