@@ -10,9 +10,8 @@ import { type ControlContext, done, type Handlers } from './handler.ts'
 type About = Schemas['About']
 type Kind = About['faults']['kinds'][number]
 
-export const aboutHandlers: Handlers = { getAbout: (call) => done(describeAbout(call)) }
+export const aboutHandlers = { getAbout: (call) => done(describeAbout(call)) } satisfies Handlers
 
-/** What there is to choose from, and how the control plane is called. */
 export function describeAbout({
   contract,
   observed,

@@ -1,6 +1,6 @@
 import { FIXTURE_NAMES, type LoadedFixture, loadFixture } from '../accounts/fixture.ts'
 import { DEFAULT_ACCOUNT, SANDBOX } from '../accounts/worlds.ts'
-import type { AdminCode, AdminRefusal } from '../contract/control-api.ts'
+import type { AdminRefusal } from '../contract/control-api.ts'
 import type { AccountReport, BodyOf } from '../contract/control-plane.ts'
 import type { AccountState } from '../domain/account.ts'
 import { accept, refuse } from '../domain/errors.ts'
@@ -8,14 +8,14 @@ import type { Fixture } from '../domain/fixture.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import { StoreError, type StoreProblem } from '../store/store-error.ts'
 import { refuseLateInstant } from './clock.ts'
-import { type AccountHandlers, type ControlContext, done, type Handlers } from './handler.ts'
+import { type ControlContext, changeAccount, done, type Handlers } from './handler.ts'
 import { answerPage } from './paging.ts'
 import { invalid, unknownName } from './refusals.ts'
 
 /** Problems of one account that must not hide the other accounts. */
 const LEFT_OUT: ReadonlySet<string> = new Set<StoreProblem>(['unknown-account', 'damaged'])
 
-export const accountsHandlers: Handlers = {
+export const accountHandlers = {
   async listAccounts(call) {
     const page = answerPage(call, 'accounts', { items: await call.store.list(), idOf: (id) => id, report: (id) => id })
     if (!page.ok) return page
@@ -40,9 +40,7 @@ export const accountsHandlers: Handlers = {
     const created = await call.worlds.create({ id, plan, apiKey: chosenKey, ...beginning })
     return done({ account: await reportAccount(call, created.account), api_key: created.apiKey })
   },
-}
 
-export const accountHandlers: AccountHandlers = {
   async getAccount(call) {
     const account = await reportAccount(call, call.account)
     return done({ account, api_key: call.worlds.findPublicKey(call.account) ?? null })
@@ -52,10 +50,11 @@ export const accountHandlers: AccountHandlers = {
     const { plan } = call.body
     const refusal = refuseUnknownPlan(call.contract, plan)
     if (refusal) return refusal
-    const decision = await call.store.update<undefined, AdminCode>(call.account.id, (state) =>
-      accept({ ...state, plan }, undefined),
+    return changeAccount(
+      call,
+      (state) => accept({ ...state, plan }, undefined),
+      async (account) => ({ account: await reportAccount(call, account) }),
     )
-    return decision.ok ? done({ account: await reportAccount(call, decision.state) }) : decision
   },
 
   async deleteAccount({ account, worlds }) {
@@ -70,7 +69,7 @@ export const accountHandlers: AccountHandlers = {
     const account = await call.worlds.reset(call.account.id, beginning)
     return done({ account: await reportAccount(call, account) })
   },
-}
+} satisfies Handlers
 
 export async function reportAccount(
   { store, worlds }: Pick<ControlContext, 'store' | 'worlds'>,

@@ -1,4 +1,4 @@
-import type { AdminCode, AdminRefusal } from '../contract/control-api.ts'
+import type { AdminRefusal } from '../contract/control-api.ts'
 import type { ClockReport } from '../contract/control-plane.ts'
 import type { AccountState } from '../domain/account.ts'
 import { type ClockChange, changeClock, timeOn } from '../domain/clock.ts'
@@ -7,12 +7,12 @@ import { accept } from '../domain/errors.ts'
 import { parseDuration, writeInstant } from '../domain/iso-8601.ts'
 import { LIMITS } from '../domain/limits.ts'
 import { RealDate } from '../ground/timers.ts'
-import { type AccountContext, type AccountHandlers, type ControlOutcome, done } from './handler.ts'
+import { type AccountContext, changeAccount, done, type Handlers } from './handler.ts'
 import { openWindowEnds } from './quotas.ts'
 import { invalid } from './refusals.ts'
 
-export const clockHandlers: AccountHandlers = {
-  getClock: (call) => reportClock(call, call.account),
+export const clockHandlers = {
+  getClock: (call) => done(reportClock(call, call.account)),
 
   async updateClock(call) {
     const { now, advance, to, frozen } = call.body
@@ -24,7 +24,7 @@ export const clockHandlers: AccountHandlers = {
     const refusal = refuseLateInstant(now)
     if (refusal) return refusal
     const windowEnds = to === 'window-end' ? await openWindowEnds(call) : []
-    const decision = await call.store.update<undefined, AdminCode>(call.account.id, (state) => {
+    const decide = (state: AccountState) => {
       const real = call.clock()
       if (to !== undefined) {
         const pending = { now: timeOn(state.clock, real), windowEnds, keys: state.keys }
@@ -39,10 +39,10 @@ export const clockHandlers: AccountHandlers = {
       if (timeOn(clock, real) > Math.max(LIMITS.lastSetting, timeOn(state.clock, real)))
         return to === undefined ? invalid('/advance', advance, 'range') : invalid('/to', to, 'range')
       return accept({ ...state, clock }, undefined)
-    })
-    return decision.ok ? reportClock(call, decision.state) : decision
+    }
+    return changeAccount(call, decide, (account) => reportClock(call, account))
   },
-}
+} satisfies Handlers
 
 /** The reason of the catalogue for an ending that has no future instant. */
 const NOTHING: Readonly<Record<Ending, string>> = {
@@ -52,8 +52,8 @@ const NOTHING: Readonly<Record<Ending, string>> = {
   'grace-end': 'no-grace',
 }
 
-function reportClock({ worlds }: AccountContext, account: AccountState): ControlOutcome<ClockReport> {
-  return done({ now: writeInstant(worlds.now(account)), frozen: 'frozenAt' in account.clock })
+function reportClock({ worlds }: AccountContext, account: AccountState): ClockReport {
+  return { now: writeInstant(worlds.now(account)), frozen: 'frozenAt' in account.clock }
 }
 
 /** Refuses an instant that a clock cannot show: RFC 3339 has years of four digits. */

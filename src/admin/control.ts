@@ -1,25 +1,22 @@
 import { type Conformity, type ConformitySettings, conform, type ReceivedRequest } from '../behaviour/conformity.ts'
 import type { Api, Operation } from '../contract/api.ts'
 import { type AdminRefusal, type ControlLimits, readLimits } from '../contract/control-api.ts'
-import type { CallId, Schemas } from '../contract/control-plane.ts'
+import type { CallId } from '../contract/control-plane.ts'
 import { refuse } from '../domain/errors.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
 import { isDeeperThan } from '../ground/nesting.ts'
 import { StoreError } from '../store/store-error.ts'
-import { describeAbout } from './about.ts'
 import { type ReachedPlace, urlsFor } from './address.ts'
 import type { AccountContext, ControlContext, ControlDeps, ControlOutcome } from './handler.ts'
 import { HANDLERS } from './handlers.ts'
 import { invalid, refusalFor, unknownAccount } from './refusals.ts'
 
 export interface ControlRequest {
-  /** The values of the path parameters. */
   parameters?: Readonly<Record<string, string>>
   query?: Readonly<Record<string, string>>
   body?: unknown
 }
 
-/** A request that has passed `conform`. */
 interface ConformingCall {
   parameters: Readonly<Record<string, string>>
   query: Readonly<Record<string, string>>
@@ -51,23 +48,16 @@ export class Control {
     return operation
   }
 
-  /** Checks a request against the document of the control plane. */
   conform(request: ReceivedRequest): Conformity {
     return conform(request, CONFORMITY, this.api.catalogue)
   }
 
-  /** Checks a request and executes it. */
-  async perform(
-    operation: Operation,
-    { parameters = {}, query = {}, body = {} }: ControlRequest,
-  ): Promise<ControlOutcome> {
+  async perform(operation: Operation, { parameters = {}, query = {}, body = {} }: ControlRequest) {
     const received = operation.readsBody ? ({ ok: true, value: body } as const) : undefined
     const conforming = this.conform({ operation, query, body: received })
-    if (!conforming.ok) return conforming as AdminRefusal
-    return this.run(operation, { parameters, query: conforming.query, body: conforming.body })
+    return conforming.ok ? this.run(operation, { ...conforming, parameters }) : (conforming as AdminRefusal)
   }
 
-  /** Executes a request that has passed `conform`. */
   async run(operation: Operation, { place = {}, ...request }: ConformingCall): Promise<ControlOutcome> {
     const ownUrls = this.deps.urls
     const urls = () => urlsFor(place, ownUrls(), this.deps.namesUs)
@@ -77,16 +67,13 @@ export class Control {
       return refuse({ code: 'forbidden', reason: 'observed', about: { operation: operation.id } })
     }
     const { account: id } = request.parameters
-    const { nestingLimit } = limits
-    if (isDeeperThan(nestingLimit, request.body)) {
-      return invalid('', undefined, 'nesting', { limit: nestingLimit })
-    }
+    const { nestingLimit: limit } = limits
+    if (isDeeperThan(limit, request.body)) return invalid('', undefined, 'nesting', { limit })
+    const handler = HANDLERS[operation.id as CallId] as unknown as AnyHandler
     try {
-      const handler = HANDLERS[operation.id as CallId] as unknown as AnyHandler | undefined
-      if (handler === undefined) throw new Error(`The operation ${operation.id} has no handler.`)
       if (id === undefined) return await handler(call)
       const found = (await call.store.find('id', id)) ?? (await this.#openSandbox(operation, id))
-      if (found === undefined) return this.unknownAccount(id)
+      if (found === undefined) return unknownAccount(this.deps.worlds, id)
       const { state: account } = await call.store.read(id)
       return await handler({ ...call, account, now: call.worlds.now(account) })
     } catch (error) {
@@ -94,16 +81,6 @@ export class Control {
       const isDamaged = error instanceof StoreError && error.problem === 'damaged' && id !== undefined
       return isDamaged ? refuse({ code: 'unavailable', about: { expected: error.message } }) : refusalFor(error, id)
     }
-  }
-
-  /** What the page and other programs need to know. */
-  about(): Schemas['About'] {
-    return describeAbout({ ...this.deps, api: this.api })
-  }
-
-  /** The refusal of a request about an account that does not exist. */
-  unknownAccount(id: string): AdminRefusal {
-    return unknownAccount(this.deps.worlds, id)
   }
 
   /**

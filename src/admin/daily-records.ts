@@ -6,7 +6,7 @@ import { firstRefresh, refreshDay } from '../domain/dmarc.ts'
 import { readDay, writeDay as writeDate } from '../domain/iso-8601.ts'
 import { LIMITS } from '../domain/limits.ts'
 import { recordsFrom } from '../figures/figures.ts'
-import type { AccountContext, AccountHandlers } from './handler.ts'
+import type { AccountContext, Handlers } from './handler.ts'
 import { invalid } from './refusals.ts'
 
 interface Period {
@@ -14,7 +14,7 @@ interface Period {
   to: number
 }
 
-export const recordHandlers: AccountHandlers = {
+export const recordHandlers = {
   listDailyRecords(call) {
     const { account, contract, now } = call
     const period = readPeriod(call.query)
@@ -40,7 +40,7 @@ export const recordHandlers: AccountHandlers = {
       write: () => `{"days":[${days.map((day) => writeDay(day, contract)).join(',')}]}`,
     }
   },
-}
+} satisfies Handlers
 
 function readPeriod(query: QueryOf<'listDailyRecords'>): Period | AdminRefusal {
   const [from, to] = [readDay(query.from), readDay(query.to)]

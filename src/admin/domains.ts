@@ -1,6 +1,6 @@
 import { contradictionInRecords } from '../accounts/validation.ts'
 import type { DomainEvent, DomainReport, MonitoredDomainReport, PathOf } from '../contract/control-plane.ts'
-import type { MonitoredDomain } from '../domain/account.ts'
+import type { AccountState, MonitoredDomain } from '../domain/account.ts'
 import { contradictionIn, refreshDay } from '../domain/dmarc.ts'
 import { accept } from '../domain/errors.ts'
 import { writeDay, writeInstant } from '../domain/iso-8601.ts'
@@ -10,7 +10,7 @@ import { eventsOf } from '../figures/events.ts'
 import { characterIn, recordOn, reportsOn, sourceOf } from '../figures/figures.ts'
 import { usualBeginning } from '../figures/profiles.ts'
 import { valueAt } from '../ground/json.ts'
-import { type AccountContext, type AccountHandlers, type ControlOutcome, done } from './handler.ts'
+import { type AccountContext, type ControlOutcome, changeAccount, type Handlers } from './handler.ts'
 import { answerPage } from './paging.ts'
 import { invalid, notFound } from './refusals.ts'
 import { changeAsService } from './service-change.ts'
@@ -18,7 +18,7 @@ import { changeAsService } from './service-change.ts'
 /** The events of a domain are listed for this many days before and after today. */
 const EVENTS = { before: 60, after: 90 }
 
-export const domainHandlers: AccountHandlers = {
+export const domainHandlers = {
   listMonitoredDomains: (call) =>
     answerPage(call, 'domains', {
       items: call.account.domains.values(),
@@ -49,7 +49,7 @@ export const domainHandlers: AccountHandlers = {
 
   unpinDmarc: (call) =>
     changeDomain(call, ({ profile: _, since: __, ...domain }) => changePin(domain, undefined, call.now)),
-}
+} satisfies Handlers
 
 function reportDomain({ account, contract, now }: AccountContext, domain: MonitoredDomain): MonitoredDomainReport {
   const { name, addedAt, features, pin = {}, pinnedAt } = domain
@@ -84,27 +84,27 @@ function stateOf(from: number | undefined, until: number | undefined, today: num
   return until !== undefined && until <= today ? 'past' : 'present'
 }
 
-async function changeDomain(
+function changeDomain(
   call: AccountContext & { parameters: PathOf<'pinDmarc'>; body?: unknown },
   change: (domain: MonitoredDomain) => MonitoredDomain,
 ): Promise<ControlOutcome<DomainReport>> {
-  const { store, account, contract, parameters, now } = call
+  const { contract, parameters, now } = call
   const given = parameters.domain
   const name = contract.canonicalHostname(given) ?? given
-  const decision = await store.update(account.id, (state) => {
+  const decide = (state: AccountState) => {
     const domain = state.domains.get(name)
     if (domain === undefined) return notFound('domain', given)
     const next = change(domain)
-    const contradiction = contradictionInRecords({ domains: [next], seed: account.seed }, contract, now)
+    const contradiction = contradictionInRecords({ domains: [next], seed: state.seed }, contract, now)
     if (contradiction !== undefined) {
       const field = contradiction.pointer.replace(/^.domains.0(.pin)?/, '')
       const expected = field === '' ? contradiction.reason : `has ${field.slice(1)}, which ${contradiction.reason}`
       return invalid(field, valueAt(call.body, field), 'contradiction', { expected })
     }
     return accept({ ...state, domains: state.domains.set(name, next) }, next)
+  }
+  return changeAccount(call, decide, (changed, domain) => {
+    const record = recordOn(changed, domain, refreshDay(now, contract.settings.refresh), contract)
+    return { domain: name, features: [...domain.features], record: record ?? null }
   })
-  if (!decision.ok) return decision
-  const domain = decision.value
-  const record = recordOn(decision.state, domain, refreshDay(now, contract.settings.refresh), contract)
-  return done({ domain: name, features: [...domain.features], record: record ?? null })
 }

@@ -14,7 +14,6 @@ const HEARTBEAT = 15_000
 interface StreamSource {
   journal: Journal
   catalogue: Catalogue
-  /** By default, all accounts. */
   account: string | undefined
   stopping: AbortSignal
 }

@@ -5,11 +5,11 @@ import { sampleRequests } from '../coverage/samples.ts'
 import { pageAddress } from '../explain/page-address.ts'
 import { reportVerdict } from '../journal/verdict-report.ts'
 import { readdress } from './address.ts'
-import { type AccountHandlers, done, type Handlers } from './handler.ts'
+import { done, type Handlers } from './handler.ts'
 
 const HINT = 'This is an accepted request of the operation. Change it, or the account, so that it shows this.'
 
-export const coverageHandlers: AccountHandlers = {
+export const evidenceHandlers = {
   async getCoverage(call) {
     const { account, now, contract, worlds, exchanges, urls } = call
     const samples = sampleRequests(contract, account, now)
@@ -25,9 +25,7 @@ export const coverageHandlers: AccountHandlers = {
       }),
     )
   },
-}
 
-export const overallHandlers: Handlers = {
   getOverallCoverage: async ({ exchanges }) => done(reportCoverage(await exchanges.coverage())),
 
   async getVerdict({ exchanges, observed, urls, ownUrls }) {
@@ -46,4 +44,4 @@ export const overallHandlers: Handlers = {
     await exchanges.clearVerdict()
     return done()
   },
-}
+} satisfies Handlers

@@ -1,5 +1,5 @@
-import type { AdminCode } from '../contract/control-api.ts'
 import type { FaultReport, FaultSetReport, Schemas } from '../contract/control-plane.ts'
+import type { AccountState } from '../domain/account.ts'
 import { accept, refuse } from '../domain/errors.ts'
 import { type Fault, type FaultRule, faultId, isExpired, NO_TALLY } from '../domain/faults.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
@@ -8,35 +8,25 @@ import { phaseOf } from '../faults/kinds.ts'
 import { findRuleProblem } from '../faults/rule-check.ts'
 import {
   type AccountContext,
-  type AccountHandlers,
   type ControlContext,
   type ControlOutcome,
+  changeAccount,
   done,
   type Handlers,
 } from './handler.ts'
 import { answerPage } from './paging.ts'
 import { notFound, tooMany } from './refusals.ts'
 
-export const faultSetHandlers: Handlers = {
+export const faultHandlers = {
   // The schema admits only rules of known kinds.
   listFaultSets: (call) => done({ sets: structuredClone(setsOf(call)) as FaultSetReport[] }),
-}
 
-export const faultHandlers: AccountHandlers = {
-  async addFaultSet(call) {
+  addFaultSet(call) {
     const { set: name } = call.parameters
     const sets = setsOf(call)
     const set = sets.find((each) => each.name === name)
-    if (set === undefined) {
-      const names = sets.map((each) => each.name)
-      return notFound('fault set', name, names)
-    }
-    const added = await addRules(
-      call,
-      set.rules.map((rule) => ({ set: name, rule })),
-    )
-    if (!added.ok) return added
-    return done({ faults: added.value.map((fault) => reportFault(call, fault)) })
+    const names = sets.map((each) => each.name)
+    return set === undefined ? notFound('fault set', name, names) : addRules(call, set.rules, name)
   },
 
   async listFaults(call) {
@@ -53,11 +43,8 @@ export const faultHandlers: AccountHandlers = {
     const rule = JSON.parse(JSON.stringify(call.body)) as FaultRule
     const problem = findRuleProblem(rule, call.contract, call.limits)
     if (problem) return refuse(problem)
-    const added = await addRules(call, [{ rule }])
-    if (!added.ok) return added
-    const [fault] = added.value
-    if (fault === undefined) throw new Error('The store has lost the added rule.')
-    return done({ fault: reportFault(call, fault) })
+    const added = await addRules(call, [rule])
+    return added.ok ? done({ fault: added.data.faults[0] as FaultReport }) : added
   },
 
   clearFaults: (call) => removeFaults(call, () => false),
@@ -68,35 +55,33 @@ export const faultHandlers: AccountHandlers = {
       ? removeFaults(call, (fault) => fault.id !== id)
       : notFound('fault', id)
   },
-}
+} satisfies Handlers
 
 function setsOf({ faultSets }: Pick<ControlContext, 'faultSets'>): FaultSet[] {
   const own = new Set(faultSets.map(({ name }) => name))
   return [...readyMadeSets().filter(({ name }) => !own.has(name)), ...faultSets]
 }
 
-function addRules({ store, account, now, limits }: AccountContext, rules: readonly Pick<Fault, 'set' | 'rule'>[]) {
-  return store.update<readonly Fault[], AdminCode>(account.id, (state) => {
-    if (state.faults.length + rules.length > limits.faultsPerAccount)
-      return tooMany(limits.faultsPerAccount, 'fault rules')
-    const added = rules.map((rule, index) => ({
-      id: faultId(state.faultsCreated + index + 1),
-      createdAt: now,
-      ...rule,
-    }))
+function addRules(call: AccountContext, rules: readonly FaultRule[], set?: string) {
+  const { faultsPerAccount: limit } = call.limits
+  const decide = (state: AccountState) => {
+    if (state.faults.length + rules.length > limit) return tooMany(limit, 'fault rules')
+    const added = rules.map((rule, index): Fault => {
+      const id = faultId(state.faultsCreated + index + 1)
+      return { id, createdAt: call.now, rule, ...(set !== undefined && { set }) }
+    })
     const faultsCreated = state.faultsCreated + rules.length
     return accept({ ...state, faults: [...state.faults, ...added], faultsCreated }, added)
-  })
+  }
+  return changeAccount(call, decide, (_, added) => ({ faults: added.map((fault) => reportFault(call, fault)) }))
 }
 
-async function removeFaults(
-  { store, account }: AccountContext,
+function removeFaults(
+  call: AccountContext,
   stays: (fault: Fault) => boolean,
-): Promise<ControlOutcome<Record<string, unknown>>> {
-  const decision = await store.update<undefined, AdminCode>(account.id, (state) =>
-    accept({ ...state, faults: state.faults.filter(stays) }, undefined),
-  )
-  return decision.ok ? done() : decision
+): Promise<ControlOutcome<Record<string, never>>> {
+  const decide = (state: AccountState) => accept({ ...state, faults: state.faults.filter(stays) }, undefined)
+  return changeAccount(call, decide, () => ({}))
 }
 
 function reportFault({ now }: AccountContext, fault: Fault, { matched, hits } = NO_TALLY): FaultReport {

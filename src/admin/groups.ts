@@ -1,9 +1,9 @@
 import { presentGroup } from '../behaviour/presentation.ts'
-import type { AccountHandlers } from './handler.ts'
+import type { Handlers } from './handler.ts'
 import { answerPage } from './paging.ts'
 import { changeAsService } from './service-change.ts'
 
-export const groupHandlers: AccountHandlers = {
+export const groupHandlers = {
   listGroups(call) {
     const { account, contract } = call
     return answerPage(call, 'groups', {
@@ -19,4 +19,4 @@ export const groupHandlers: AccountHandlers = {
   createGroup: changeAsService<'createGroup'>('createDomainGroup', 'group'),
   updateGroup: changeAsService<'updateGroup'>('updateDomainGroup', 'group'),
   deleteGroup: changeAsService<'deleteGroup'>('deleteDomainGroup'),
-}
+} satisfies Handlers

@@ -2,10 +2,11 @@ import type { ExchangeLog } from '../accounts/exchange-log.ts'
 import type { Worlds } from '../accounts/worlds.ts'
 import type { ServiceContract } from '../behaviour/operation.ts'
 import type { Api } from '../contract/api.ts'
-import type { AdminRefusal, ControlLimits } from '../contract/control-api.ts'
+import type { AdminCode, AdminRefusal, ControlLimits } from '../contract/control-api.ts'
 import type { BodyOf, CallId, DataOf, PathOf, QueryOf, Schemas } from '../contract/control-plane.ts'
 import type { ServerUrls } from '../coverage/curl.ts'
 import type { AccountState } from '../domain/account.ts'
+import type { Decision } from '../domain/errors.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
 import type { FaultSet } from '../faults/fault-sets.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
@@ -14,7 +15,6 @@ import type { HostCheck } from '../ground/hosts.ts'
 import type { Readiness } from '../store/readiness.ts'
 import type { Store } from '../store/store.ts'
 
-/** The objects that the control plane works on. */
 export interface ControlDeps {
   contract: ServiceContract
   store: Store
@@ -23,7 +23,6 @@ export interface ControlDeps {
   exchanges: ExchangeLog<ExplanationReport | undefined>
   /** The fault sets of this server, in addition to the ready-made ones. */
   faultSets: readonly FaultSet[]
-  /** Identifies this run of the server. */
   instance: string
   /** Known as soon as the server listens. */
   urls(): ServerUrls
@@ -50,11 +49,9 @@ export interface ObservedService {
 
 /** What a handler can use, beside the request. */
 export interface ControlContext extends ControlDeps {
-  /** The compiled document of the control plane. */
   api: Api
   limits: ControlLimits
-  /** The URLs of the server for the caller, and its own URLs. */
-  urls(): ServerUrls
+  /** The own URLs of the server; `urls` are those for the caller. */
   ownUrls(): ServerUrls
 }
 
@@ -66,7 +63,7 @@ export interface AccountContext extends ControlContext {
 }
 
 /** The request of an operation. The document permits it. */
-interface RequestOf<Id extends CallId> {
+export interface RequestOf<Id extends CallId> {
   parameters: Readonly<PathOf<Id>>
   query: Readonly<QueryOf<Id>>
   body: BodyOf<Id>
@@ -78,17 +75,22 @@ interface RequestOf<Id extends CallId> {
  */
 export type ControlOutcome<Data = unknown> = { ok: true; data: Data; write?: () => string } | AdminRefusal
 
-/** The implementations of operations. HTTP and the library use the same ones. */
+type ContextOf<Id extends CallId> = PathOf<Id> extends { account: string } ? AccountContext : ControlContext
+
+/** The implementations, for HTTP and the library. One about an account is called only if there is such an account. */
 export type Handlers = {
-  readonly [Id in CallId]?: (call: ControlContext & RequestOf<Id>) => Awaitable<ControlOutcome<DataOf<Id>>>
+  readonly [Id in CallId]?: (call: ContextOf<Id> & RequestOf<Id>) => Awaitable<ControlOutcome<DataOf<Id>>>
 }
 
-/** The implementation of an operation about one account, which is called only if there is such an account. */
-export type AccountHandler<Id extends CallId> = (
-  call: AccountContext & RequestOf<Id>,
-) => Awaitable<ControlOutcome<DataOf<Id>>>
-
-export type AccountHandlers = { readonly [Id in CallId]?: AccountHandler<Id> }
+/** Changes the account, and answers with what `report` makes of the changed one. */
+export async function changeAccount<Value, Data>(
+  { store, account }: AccountContext,
+  decide: (state: AccountState) => Decision<AccountState, Value, AdminCode>,
+  report: (changed: AccountState, value: Value) => Awaitable<Data>,
+): Promise<ControlOutcome<Data>> {
+  const decision = await store.update(account.id, decide)
+  return decision.ok ? done(await report(decision.state, decision.value)) : decision
+}
 
 export function done<Data>(data: Data): ControlOutcome<Data>
 export function done(): ControlOutcome<Record<string, never>>

@@ -5,11 +5,11 @@ import { writeInstant } from '../domain/iso-8601.ts'
 import { type ApiKey, isInGrace } from '../domain/keys.ts'
 import { deriveLaterKey, identityOf } from '../ground/secrets.ts'
 import { RealDate } from '../ground/timers.ts'
-import { type AccountContext, type AccountHandlers, done } from './handler.ts'
+import { type AccountContext, changeAccount, done, type Handlers } from './handler.ts'
 import { answerPage } from './paging.ts'
 import { invalid, notFound, taken, tooMany } from './refusals.ts'
 
-export const keyHandlers: AccountHandlers = {
+export const keyHandlers = {
   listKeys: (call) =>
     answerPage(call, 'keys', {
       items: call.account.keys,
@@ -18,15 +18,14 @@ export const keyHandlers: AccountHandlers = {
     }),
 
   async createKey(call) {
-    const { account, store, now, limits } = call
+    const { now, limits } = call
     const { label, key, created_at } = call.body
     const createdAt = created_at === undefined ? now : RealDate.parse(created_at)
     if (createdAt > now) return invalid('/created_at', created_at, 'future', { now: writeInstant(now) })
     const chosen = key ?? call.worlds.drawKey()
     // A client may present it before its write is done. A derived key is known by its form.
     if (chosen !== undefined) call.exchanges.journal.redactions.learn([chosen])
-    let secret = chosen ?? ''
-    const decision = await store.update(account.id, (state) => {
+    const decide = (state: AccountState) => {
       if (state.keys.length >= limits.keysPerAccount) return tooMany(limits.keysPerAccount, 'keys')
       const ids = new Set(state.keys.map(({ id }) => id))
       let keysCreated = state.keysCreated + 1
@@ -35,40 +34,37 @@ export const keyHandlers: AccountHandlers = {
       for (let tries = 0; tries < ids.size && chosen === undefined && ids.has(identityOf(derive()).id); tries++) {
         keysCreated++
       }
-      secret = chosen ?? derive()
+      const secret = chosen ?? derive()
       const created = { ...identityOf(secret), createdAt, disabled: false, ...(label !== undefined && { label }) }
       if (ids.has(created.id)) return taken('a key', created.id)
-      return accept({ ...state, keys: [...state.keys, created], keysCreated }, created)
-    })
-    if (!decision.ok) return decision
-    return done({ key: reportKey(call, decision.value), api_key: secret })
+      return accept({ ...state, keys: [...state.keys, created], keysCreated }, { created, secret })
+    }
+    return changeAccount(call, decide, (_, { created, secret }) => ({ key: reportKey(call, created), api_key: secret }))
   },
 
   updateKey(call) {
     const { disabled } = call.body
-    return changeKey(call, call.parameters.key, (state, key) =>
-      state.keys.map((each) => (each === key ? { ...each, disabled } : each)),
-    )
+    return changeKey(call, call.parameters.key, (key) => [{ ...key, disabled }])
   },
 
   async deleteKey(call) {
-    const outcome = await changeKey(call, call.parameters.key, (state, key) =>
-      state.keys.filter((each) => each !== key),
-    )
-    if (!outcome.ok) return outcome
-    return done()
+    const outcome = await changeKey(call, call.parameters.key, () => [])
+    return outcome.ok ? done() : outcome
   },
-}
+} satisfies Handlers
 
-async function changeKey(call: AccountContext, id: string, change: (state: AccountState, key: ApiKey) => ApiKey[]) {
-  const { account, store } = call
-  const decision = await store.update(account.id, (state) => {
+/** Puts what `change` makes of a key in its place. */
+function changeKey(call: AccountContext, id: string, change: (key: ApiKey) => ApiKey[]) {
+  const decide = (state: AccountState) => {
     const key = state.keys.find((each) => each.id === id)
     if (key === undefined) return notFound('key', id)
-    const keys = change(state, key)
-    return accept({ ...state, keys }, keys.find((each) => each.id === id) ?? key)
-  })
-  return decision.ok ? done({ key: reportKey(call, decision.value) }) : decision
+    const changed = change(key)
+    return accept(
+      { ...state, keys: state.keys.flatMap((each) => (each === key ? changed : [each])) },
+      changed[0] ?? key,
+    )
+  }
+  return changeAccount(call, decide, (_, key) => ({ key: reportKey(call, key) }))
 }
 
 function reportKey({ now, contract }: AccountContext, key: ApiKey): KeyReport {

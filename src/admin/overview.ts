@@ -3,18 +3,16 @@ import { COUNT_PERIOD, refreshDay, refreshOf } from '../domain/dmarc.ts'
 import { writeDay, writeInstant } from '../domain/iso-8601.ts'
 import { LIMITS } from '../domain/limits.ts'
 import { overviewOf } from '../figures/overview.ts'
-import { type AccountContext, type AccountHandlers, done } from './handler.ts'
+import { type AccountContext, done, type Handlers } from './handler.ts'
 
-/** The number of refreshes in a report if the request does not give one. */
 const USUAL_DAYS = 90
 /** However many domains there are, at least this many refreshes are reported: the newest, and the one before. */
 const FEWEST_DAYS = 2
-/** How many of the domains that need attention are listed. */
 const NAMED = 20
 
-export const overviewHandlers: AccountHandlers = {
+export const overviewHandlers = {
   getOverview: (call) => done(reportOverview(call, call.query.days)),
-}
+} satisfies Handlers
 
 function reportOverview({ account, contract, now, limits }: AccountContext, wanted = `${USUAL_DAYS}`): OverviewReport {
   const { refresh } = contract.settings

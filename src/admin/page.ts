@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto'
 import { readPackageFile } from '../ground/package-files.ts'
 
-/** The build creates it from src/dashboard. */
 const PAGE = 'dist/dashboard.html'
 /** The element of the page that holds what it needs to know. */
 const FACTS = /(<script type="application\/json" id="facts">)[^<]*(<\/script>)/
 
-/** The page and its header fields. */
 export interface Page {
   text: string
   headers: Readonly<Record<string, string>>

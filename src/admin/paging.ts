@@ -2,24 +2,20 @@ import type { AdminRefusal, ControlLimits } from '../contract/control-api.ts'
 import { type ControlOutcome, done } from './handler.ts'
 import { invalid } from './refusals.ts'
 
-/** A request for a page of a list. */
 interface PageCall {
   limits: ControlLimits
   query: { readonly limit?: string; readonly after?: string }
 }
 
-/** The data of an answer with a page of a list. */
 type PageOf<Name extends string, Report> = Record<Name, Report[]> & { count: number; next: string | null }
 
 /** A list whose new items come at its end. */
 interface List<Item, Report> {
   items: Iterable<Item>
-  /** The id of an item in `after` and `next`. */
   idOf(item: Item): string
   report(item: Item): Report
 }
 
-/** The maximum number of items on the requested page. */
 export function readLimit({ query, limits: { pageDefault, pageLimit } }: PageCall): number | AdminRefusal {
   const limit = Number(query.limit ?? pageDefault)
   return limit <= pageLimit ? limit : invalid('limit', limit, 'limit', { limit: pageLimit })
@@ -28,7 +24,6 @@ export function readLimit({ query, limits: { pageDefault, pageLimit } }: PageCal
 /** How many items come after an item, and its id. Who writes a cursor by hand gives only the id. */
 const CURSOR = /^(?:(\d{1,15}):)?(.*)$/s
 
-/** Answers with the requested page of a list. */
 export function answerPage<Name extends string, Item, Report>(
   call: PageCall,
   name: Name,

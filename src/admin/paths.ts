@@ -8,5 +8,4 @@ export const PAGE_PATHS = /^\/__admin(?:\/|\/page\/.*)?$/
 export const FORMER_PAGES =
   /^\/__admin\/accounts\/([^/]+\/(?:overview|domains|groups|requests|time|scenes|faults|account|coverage)(?:\/[^/]*)?)$/
 
-/** The header fields of every response. */
 export const UNIFORM_HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' }

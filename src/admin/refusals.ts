@@ -16,13 +16,11 @@ export function notFound(what: string, value: string, names: readonly string[] =
   return refuse({ code: 'not_found', reason: 'choice', value, about: { what, allowed: names.join(', ') } })
 }
 
-/** The refusal of an account that does not exist. */
 export function unknownAccount(worlds: Pick<Worlds, 'opensFor'>, id: string): AdminRefusal {
   const isSandbox = worlds.opensFor(id)
   return isSandbox ? refuse({ code: 'not_found', reason: 'sandbox', value: id }) : notFound('account', id)
 }
 
-/** The refusal of a value that is not among the existing `names`. */
 export function unknownName(field: string, value: unknown, names: readonly string[]): AdminRefusal {
   const { reason, about } = explainUnknown(value, names)
   return invalid(field, value, reason, about)
@@ -96,7 +94,6 @@ export function refusalFor(error: unknown, account: string | undefined): AdminRe
 /** Error codes of the operating system for a full disk, an exceeded disk quota, and a file that is too large. */
 const NO_SPACE: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
 
-/** Whether the write failed for lack of space. */
 function lacksSpace({ cause }: StoreError): boolean {
   return cause instanceof Error && 'code' in cause && NO_SPACE.has(cause.code)
 }

@@ -6,7 +6,6 @@ import type { Entry } from '../journal/entry.ts'
 import { matcherOf, type RequestMatch } from '../journal/match.ts'
 import { unknownName } from './refusals.ts'
 
-/** What a condition can name. */
 interface Known {
   contract: Contract
   /** The account whose requests are compared; absent for those of several accounts. */

@@ -2,30 +2,29 @@ import { stateWriterOf } from '../accounts/export.ts'
 import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
 import type { DataOf, QueryOf } from '../contract/control-plane.ts'
 import type { AccountState } from '../domain/account.ts'
-import { explainEntry } from '../explain/explanation.ts'
+import { knownChanges, NO_CHANGES, repeatChanges } from '../explain/changes.ts'
+import { explainEntry, type KnownPast } from '../explain/explanation.ts'
 import { explainElsewhere } from '../explain/foreign-service.ts'
 import { pageAddress } from '../explain/page-address.ts'
 import { describeEntry } from '../journal/description.ts'
+import type { Entry } from '../journal/entry.ts'
 import { matcherOf, type RequestMatch } from '../journal/match.ts'
 import { redactorForAll } from '../journal/redaction/redaction.ts'
 import { findWords, SEARCHED_WORDS, wordsIn } from '../journal/search.ts'
 import { readdress } from './address.ts'
-import { type AccountHandlers, type ControlContext, type ControlOutcome, done, type Handlers } from './handler.ts'
+import { type ControlContext, type ControlOutcome, done, type Handlers } from './handler.ts'
 import { readLimit } from './paging.ts'
-import { recallPast } from './past.ts'
 import { invalid, notFound } from './refusals.ts'
 import { checkRequestMatch } from './request-match-check.ts'
 
-export const requestHandlers: AccountHandlers = {
+export const requestHandlers = {
   listRequests: (call) => listEntries(call, call.account),
 
   async clearRequests({ account, exchanges }) {
     await exchanges.clearRequests(account.id)
     return done()
   },
-}
 
-export const allRequestHandlers: Handlers = {
   listAllRequests(call) {
     const { account, ...query } = call.query
     return listEntries({ ...call, query }, account === 'none' ? null : undefined)
@@ -50,6 +49,16 @@ export const allRequestHandlers: Handlers = {
     })
     return done(call.observed === undefined ? explained : explainElsewhere(explained))
   },
+} satisfies Handlers
+
+/** The account as a request found it and its changes by the request, as far as they are kept. */
+async function recallPast(entry: Entry, { worlds, contract }: ControlContext): Promise<KnownPast> {
+  // A request that the contract always forbids has changed nothing. It can be sent again to any account.
+  if (entry.violatesContract) return { state: undefined, changes: NO_CHANGES }
+  // The journal may drop the state before the request while another one is read.
+  const known = knownChanges(entry, contract)
+  const state = (await worlds.recall(entry))?.state
+  return { state, changes: known ?? repeatChanges(entry, state, contract) }
 }
 
 /** Explains a violation that the verdict keeps although the journal has dropped it. */

@@ -13,6 +13,7 @@ import { memoizeWeakly } from '../ground/memo.ts'
 import { queryOf, readParameters, readTarget, splitTarget } from '../ground/target.ts'
 import { namePathInLog } from '../journal/redaction/key-shapes.ts'
 import { isAway, isReported } from '../store/store-error.ts'
+import { describeAbout } from './about.ts'
 import { placeOf, urlsFor } from './address.ts'
 import type { Control } from './control.ts'
 import { streamEvents } from './events.ts'
@@ -21,7 +22,7 @@ import type { ControlDeps } from './handler.ts'
 import { getHealth, getReadiness } from './health.ts'
 import { type Page, readPage } from './page.ts'
 import { ADMIN_PATH, FORMER_PAGES, PAGE_PATHS, UNIFORM_HEADERS } from './paths.ts'
-import { describeRefusal } from './refusals.ts'
+import { describeRefusal, unknownAccount } from './refusals.ts'
 
 export interface AdminDeps extends Pick<ControlDeps, 'instance' | 'urls' | 'readiness'> {
   control: () => Promise<Control>
@@ -32,7 +33,6 @@ export interface AdminDeps extends Pick<ControlDeps, 'instance' | 'urls' | 'read
   stopping: AbortSignal
 }
 
-/** The operations that answer with a stream of events. */
 const STREAMS: ReadonlySet<string> = new Set(['streamAllEvents', 'streamEvents'])
 const JSON_TYPE = { 'Content-Type': 'application/json' }
 
@@ -102,7 +102,7 @@ async function createRouter(control: Control, { token, host, stopping, log }: Ad
   })
   let page: Page | undefined
   router.get(PAGE_PATHS, (_request, response) => {
-    page ??= readPage(control.about())
+    page ??= readPage(describeAbout({ ...control.deps, api }))
     send(response, 200, { 'Content-Type': 'text/html; charset=utf-8', ...page.headers }, page.text)
   })
   for (const operation of api.operations) {
@@ -145,9 +145,9 @@ async function createRouter(control: Control, { token, host, stopping, log }: Ad
 
   async function stream(request: Request, response: Response): Promise<void> {
     const { account } = request.params as { account?: string }
-    const { exchanges, contract, store } = control.deps
+    const { exchanges, contract, store, worlds } = control.deps
     if (account !== undefined && (await store.find('id', account)) === undefined) {
-      return deny(response, control.unknownAccount(account))
+      return deny(response, unknownAccount(worlds, account))
     }
     // A stream of events has no end, so HEAD is answered without opening one.
     if (request.method === 'HEAD') return send(response, 200, { 'Content-Type': 'text/event-stream' })
@@ -162,7 +162,6 @@ async function createRouter(control: Control, { token, host, stopping, log }: Ad
     streamEvents(request, response, { journal: exchanges.journal, catalogue: contract.catalogue, account, stopping })
   }
 
-  /** Answers with a refusal in the words of the document. */
   function deny(response: ServerResponse, { problems }: Refusal<string>, headers: Record<string, string> = {}): void {
     const { status, body } = describeRefusal(api.catalogue, problems)
     const challenge = status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {}
@@ -194,17 +193,12 @@ function nothingAt(url: string, routes: Iterable<string>): Refusal<string> {
 function nearestRoute(path: string, routes: Iterable<string>): string | undefined {
   const given = path.split('/')
   const fill = (route: string) => {
-    return route
-      .split('/')
-      .map((step, index) => (step.startsWith('{') ? (given[index] ?? step) : step))
-      .join('/')
+    const steps = route.split('/').map((step, index) => (step.startsWith('{') ? (given[index] ?? step) : step))
+    return steps.join('/')
   }
-  const meant = new Map<string, string>()
-  for (const route of routes) {
-    meant.set(fill(route), route)
-    const short = fill(route.replace('/accounts/{account}/', '/'))
-    if (!meant.has(short)) meant.set(short, route)
-  }
+  const all = [...routes]
+  const short = all.map((route) => [fill(route.replace('/accounts/{account}/', '/')), route] as const)
+  const meant = new Map([...short, ...all.map((route) => [fill(route), route] as const)])
   return meant.get(nearestName(path, meant.keys()) ?? '')
 }
 

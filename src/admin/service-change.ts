@@ -7,7 +7,7 @@ import type { DataOf } from '../contract/control-plane.ts'
 import { refuse } from '../domain/errors.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Query } from '../ground/target.ts'
-import { type AccountHandler, done } from './handler.ts'
+import { type AccountContext, type ControlOutcome, done, type RequestOf } from './handler.ts'
 import { notFound, refusedByService } from './refusals.ts'
 
 /** The operations of the control plane that change an account like an operation of the service. */
@@ -21,7 +21,7 @@ type Change = 'addMonitoredDomains' | 'removeMonitoredDomains' | 'createGroup' |
 export function changeAsService<Id extends Change>(
   operationId: OperationId,
   ...fields: readonly (keyof DataOf<Id> & string)[]
-): AccountHandler<Id> {
+): (call: AccountContext & RequestOf<Id>) => Promise<ControlOutcome<DataOf<Id>>> {
   return async (call) => {
     const { contract, store, account, now, parameters } = call
     const operation = contract.operations.find(({ id }) => id === operationId)

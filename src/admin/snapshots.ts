@@ -2,11 +2,11 @@ import type { SnapshotReport } from '../contract/control-plane.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import type { SnapshotSummary } from '../store/store.ts'
 import { reportAccount } from './accounts.ts'
-import { type AccountHandlers, done } from './handler.ts'
+import { done, type Handlers } from './handler.ts'
 import { answerPage } from './paging.ts'
 import { notFound, taken, tooMany } from './refusals.ts'
 
-export const snapshotHandlers: AccountHandlers = {
+export const snapshotHandlers = {
   async listSnapshots(call) {
     const items = await call.store.snapshots.list(call.account.id)
     return answerPage(call, 'snapshots', { items, idOf: ({ name }) => name, report: reportSnapshot })
@@ -30,7 +30,7 @@ export const snapshotHandlers: AccountHandlers = {
     const { snapshot: name } = parameters
     return (await store.snapshots.delete(account.id, name)) ? done() : notFound('snapshot', name)
   },
-}
+} satisfies Handlers
 
 function reportSnapshot({ name, takenAt, domains, groups }: SnapshotSummary): SnapshotReport {
   return { name, taken_at: writeInstant(takenAt), domains, groups }

@@ -2,29 +2,29 @@ import { type AccountParameters, createAccount } from '../accounts/creation.ts'
 import { exportFixture } from '../accounts/export.ts'
 import { type LoadedFixture, loadFixture, secretsOf } from '../accounts/fixture.ts'
 import { findStory, storyOf } from '../accounts/scenes.ts'
-import type { AdminCode } from '../contract/control-api.ts'
-import type { StoryReport } from '../contract/control-plane.ts'
+import type { AdminCode, AdminRefusal } from '../contract/control-api.ts'
+import type { Schemas, StoryReport } from '../contract/control-plane.ts'
 import type { AccountState } from '../domain/account.ts'
 import { timeOn } from '../domain/clock.ts'
-import { accept, type Decision } from '../domain/errors.ts'
+import { accept, type Decision, refuse } from '../domain/errors.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import type { ApiKey } from '../domain/keys.ts'
 import { hashKey } from '../ground/secrets.ts'
 import { RealDate } from '../ground/timers.ts'
+import type { Entry } from '../journal/entry.ts'
 import { reportAccount } from './accounts.ts'
-import { type AccountContext, type AccountHandlers, done } from './handler.ts'
-import { findEntry, notKept } from './past.ts'
-import { taken, tooMany } from './refusals.ts'
+import { type AccountContext, changeAccount, done, type Handlers } from './handler.ts'
+import { notFound, taken, tooMany } from './refusals.ts'
 
-export const stateHandlers: AccountHandlers = {
+export const stateHandlers = {
   async exportState(call) {
     const { query, account, now, contract } = call
-    if (query.before === undefined) return done({ ...(await writeFixture(account, now, contract)) })
+    if (query.before === undefined) return done(await writeFixture(account, now, contract))
     const found = await findEntry(call, query.before)
     if (!found.ok) return found
     const past = await call.worlds.recall(found.entry)
     if (past === undefined) return notKept(query.before)
-    return done({ ...(await writeFixture(past.state, found.entry.at, contract)) })
+    return done(await writeFixture(past.state, found.entry.at, contract))
   },
 
   /** The guided story of the account. A domain that it shows has the same spelling as in the list of domains. */
@@ -53,21 +53,41 @@ export const stateHandlers: AccountHandlers = {
     const fixture = await loadFixture(call.body as Fixture)
     const imported = createAccount(fixture, parametersOf(call, fixture), call.contract)
     call.exchanges.journal.redactions.learn(secretsOf(fixture))
-    const decision = await call.store.update(call.account.id, (account) =>
-      replaceState(call, fixture, imported, account),
+    return changeAccount(
+      call,
+      (account) => replaceState(call, fixture, imported, account),
+      async (account) => ({ account: await reportAccount(call, account) }),
     )
-    if (!decision.ok) return decision
-    return done({ account: await reportAccount(call, decision.state) })
   },
+} satisfies Handlers
+
+/** The newest request of the account with this id. If there is none, the reason why it is not available. */
+async function findEntry(
+  { account, exchanges }: AccountContext,
+  id: string,
+): Promise<{ ok: true; entry: Entry } | AdminRefusal> {
+  await exchanges.caughtUp()
+  const { journal } = exchanges
+  const entry = journal.find(id, account.id)
+  if (entry !== undefined) return { ok: true, entry }
+  const elsewhere = journal.find(id)
+  if (elsewhere === undefined) return notFound('request', id)
+  const { account: holder } = elsewhere
+  if (holder === undefined) return refuse({ code: 'not_found', reason: 'no-account', value: id })
+  return refuse({ code: 'not_found', reason: 'elsewhere', value: id, about: { account: account.id, holder } })
+}
+
+function notKept(id: string): AdminRefusal {
+  return refuse({ code: 'not_found', reason: 'not-kept', value: id })
 }
 
 async function writeFixture(
   account: AccountState,
   now: number,
   contract: AccountContext['contract'],
-): Promise<Fixture> {
+): Promise<Schemas['FixtureDocument']> {
   const story = await findStory(account.origin)
-  return exportFixture(account, now, contract.settings.refresh, story)
+  return { ...exportFixture(account, now, contract.settings.refresh, story) }
 }
 
 function nameDomain(
@@ -114,7 +134,6 @@ function replaceState(
   return accept({ ...imported, ...unchanged, keys, clock, plan: fixture.plan ?? account.plan }, undefined)
 }
 
-/** The first key with the same id as an earlier key. */
 function findNamesake(keys: readonly ApiKey[]): ApiKey | undefined {
   const ids = new Set<string>()
   return keys.find(({ id }) => ids.size === ids.add(id).size)

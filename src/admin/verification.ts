@@ -4,13 +4,12 @@ import { foreignHostOf } from '../explain/foreign-host.ts'
 import { show } from '../ground/show.ts'
 import type { Entry } from '../journal/entry.ts'
 import { countConditions, type Difference, differencesOf, mayMatch, type RequestMatch } from '../journal/match.ts'
-import { type AccountHandlers, done } from './handler.ts'
+import { done, type Handlers } from './handler.ts'
 import { checkRequestMatch } from './request-match-check.ts'
 
-/** The number of listed requests that nearly matched. */
 const NEAR_MISSES = 3
 
-export const verificationHandlers: AccountHandlers = {
+export const verificationHandlers = {
   async verifyRequests(call) {
     const { account, exchanges, contract } = call
     const { count, at_least, at_most } = call.body
@@ -36,9 +35,8 @@ export const verificationHandlers: AccountHandlers = {
     const message = sayWhy(outcome, lowest, highest) + sayForeign(misses[0]) + sayUncertain(isDecided ? 0 : uncertain)
     return done({ ...outcome, message })
   },
-}
+} satisfies Handlers
 
-/** A compared entry, and the conditions that it does not meet. */
 interface Compared {
   entry: Entry
   differences: Difference[]
@@ -105,8 +103,8 @@ function sayUncertain(count: number): string {
 }
 
 function sayRange(lowest: number, highest: number): string {
-  if (highest === Number.POSITIVE_INFINITY) return `at least ${lowest} ${lowest === 1 ? 'was' : 'were'}`
-  if (lowest === highest) return `exactly ${lowest} ${lowest === 1 ? 'was' : 'were'}`
-  if (lowest === 0) return `at most ${highest} ${highest === 1 ? 'was' : 'were'}`
-  return `${lowest} to ${highest} were`
+  const verb = (count: number) => (count === 1 ? 'was' : 'were')
+  if (highest === Number.POSITIVE_INFINITY) return `at least ${lowest} ${verb(lowest)}`
+  const range = lowest === highest ? 'exactly' : lowest === 0 ? 'at most' : `${lowest} to`
+  return `${range} ${highest} ${verb(highest)}`
 }

@@ -10,19 +10,13 @@ export interface Schemas {
     violations: {
       count: number
       by_code: Record<string, number>
-      first: {
-        id: Schemas['EntryId']
-        request_id: string
-        account: string | null
-        operation: string | null
+      first: (Schemas['Answered'] & {
         method: string
         path: string
-        status: number | null
-        code: string | null
         message: string
         correction: string | null
         page: Schemas['PageAddress']
-      }[]
+      })[]
     }
     politeness: {
       kind: 'request-before-reset' | 'immediate-retry' | 'repeated-read' | 'repeated-write'
@@ -71,20 +65,12 @@ export interface Schemas {
   NextRequest: number | null
   Instant: string
   Duration: string
+  Name: string
   Seed: number
   Plan: string
   Secret: string
   Fixture: string | Record<string, unknown>
   FixtureDocument: Record<string, unknown>
-  AccountToCreate: {
-    id?: string
-    plan?: Schemas['Plan']
-    fixture?: Schemas['Fixture']
-    seed?: Schemas['Seed']
-    now?: Schemas['Instant']
-    frozen?: boolean
-    api_key?: Schemas['Secret']
-  }
   Account: {
     id: string
     plan: string
@@ -173,15 +159,22 @@ export interface Schemas {
       description: string
     }[]
   }
+  PublishedTags: {
+    p: Schemas['PolicyName']
+    sp?: Schemas['PolicyName']
+    np?: Schemas['PolicyName']
+    pct?: number
+    testing?: 'y' | 'n'
+  }
   PinnedFields: {
     p?: Schemas['PolicyName']
     sp?: Schemas['PolicyName']
     np?: Schemas['PolicyName']
     pct?: number
     testing?: 'y' | 'n'
-    dmarc?: number
-    dkim?: number
-    spf?: number
+    dmarc?: Schemas['Share']
+    dkim?: Schemas['Share']
+    spf?: Schemas['Share']
     count?: number
   }
   DmarcRecord: {
@@ -198,13 +191,6 @@ export interface Schemas {
   }
   ShownPolicy: 'none' | 'quarantine' | 'reject' | ''
   Reports: 'received' | 'awaited' | 'none' | 'fixed'
-  PublishedTags: {
-    p: Schemas['PolicyName']
-    sp?: Schemas['PolicyName']
-    np?: Schemas['PolicyName']
-    pct?: number
-    testing?: 'y' | 'n'
-  }
   Group: { id: string; name: string; domains: string[] }
   Share: number
   Profile:
@@ -220,18 +206,6 @@ export interface Schemas {
     | 'no-record'
     | 'new'
   PolicyName: 'none' | 'quarantine' | 'reject'
-  Pin: {
-    profile?: Schemas['Profile']
-    p?: Schemas['PolicyName']
-    sp?: Schemas['PolicyName']
-    np?: Schemas['PolicyName']
-    pct?: number
-    testing?: 'y' | 'n'
-    dmarc?: Schemas['Share']
-    dkim?: Schemas['Share']
-    spf?: Schemas['Share']
-    count?: number
-  }
   FaultRule: {
     description?: string
     match?: { operation?: string; method?: 'GET' | 'HEAD' | 'POST' | 'PATCH' | 'DELETE'; path?: string; key?: string }
@@ -290,19 +264,21 @@ export interface Schemas {
   }
   Message: { headers: Record<string, string>; body: string | null; body_size: number; truncated: boolean }
   EntryId: string
-  JournalEntry: {
-    ordinal: number
+  Answered: {
     id: Schemas['EntryId']
     request_id: string
     account: string | null
+    operation: string | null
+    status: number | null
+    code: string | null
+  }
+  JournalEntry: Schemas['Answered'] & {
+    ordinal: number
     key: string | null
     at: Schemas['Instant']
     method: string
     path: string
     query: string
-    operation: string | null
-    status: number | null
-    code: string | null
     injected: boolean
     fault: Schemas['Injection']
     problems: Schemas['Problem'][]
@@ -322,13 +298,7 @@ export interface Schemas {
   } | null
   Allowance: { limit: number; remaining: number; resets_at: Schemas['Instant'] } | null
   Problem: { code: string; field: string | null; message: string; received: string | null }
-  Explanation: {
-    id: Schemas['EntryId']
-    request_id: string
-    account: string | null
-    operation: string | null
-    status: number | null
-    code: string | null
+  Explanation: Schemas['Answered'] & {
     summary: string
     documented: boolean
     assumptions: { id: string; spec: string }[]
@@ -442,7 +412,18 @@ export interface Operations {
     query: { after?: string; limit?: string }
     data: { accounts: Schemas['Account'][]; count: Schemas['Count']; next: Schemas['Next'] }
   }
-  createAccount: { body?: Schemas['AccountToCreate']; data: { account: Schemas['Account']; api_key: string } }
+  createAccount: {
+    body?: {
+      id?: Schemas['Name']
+      plan?: Schemas['Plan']
+      fixture?: Schemas['Fixture']
+      seed?: Schemas['Seed']
+      now?: Schemas['Instant']
+      frozen?: boolean
+      api_key?: Schemas['Secret']
+    }
+    data: { account: Schemas['Account']; api_key: string }
+  }
   getAccount: { path: { account: string }; data: { account: Schemas['Account']; api_key: string | null } }
   updateAccount: { path: { account: string }; body: { plan: Schemas['Plan'] }; data: { account: Schemas['Account'] } }
   deleteAccount: { path: { account: string }; data: Record<string, unknown> }
@@ -462,7 +443,7 @@ export interface Operations {
   }
   takeSnapshot: {
     path: { account: string }
-    body: { name: string; replace?: boolean }
+    body: { name: Schemas['Name']; replace?: boolean }
     data: { snapshot: Schemas['Snapshot'] }
   }
   deleteSnapshot: { path: { account: string; snapshot: string }; data: Record<string, unknown> }
@@ -517,7 +498,22 @@ export interface Operations {
   }
   getOverview: { path: { account: string }; query: { days?: string }; data: Schemas['Overview'] }
   setFeatures: { path: { account: string; domain: string }; body: { features: string[] }; data: Schemas['SetDomain'] }
-  pinDmarc: { path: { account: string; domain: string }; body: Schemas['Pin']; data: Schemas['SetDomain'] }
+  pinDmarc: {
+    path: { account: string; domain: string }
+    body: {
+      profile?: Schemas['Profile']
+      p?: Schemas['PolicyName']
+      sp?: Schemas['PolicyName']
+      np?: Schemas['PolicyName']
+      pct?: number
+      testing?: 'y' | 'n'
+      dmarc?: Schemas['Share']
+      dkim?: Schemas['Share']
+      spf?: Schemas['Share']
+      count?: number
+    }
+    data: Schemas['SetDomain']
+  }
   unpinDmarc: { path: { account: string; domain: string }; data: Schemas['SetDomain'] }
   getClock: { path: { account: string }; data: Schemas['Clock'] }
   updateClock: {

@@ -200,7 +200,6 @@ function Remaining({ data: { quotas, enforced } }: { data: DataOf<'getQuotas'> }
   )
 }
 
-/** The API keys of the account, without their secrets. */
 function Keys() {
   async function create(body: BodyOf<'createKey'>, form: HTMLFormElement): Promise<void> {
     const { key, api_key } = await change('createKey', {}, body)

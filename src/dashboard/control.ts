@@ -62,7 +62,6 @@ export async function send<Answer = Response>(
   return send(id, request, read)
 }
 
-/** The method and the URL of a call. */
 function addressOf(id: string, { query = {}, parameters: given }: CallRequest<unknown>): [method: string, url: string] {
   const operation = FACTS.control.find((each) => each.id === id)
   if (operation === undefined) throw new Error(`This server does not know the operation ${id}.`)

@@ -14,7 +14,6 @@ type Gap = Schemas['Gap']
 const coverage = createSource((account) => call('getCoverage', { parameters: { account } }))
 const search = parameter('search')
 
-/** The parts of the summary: their titles, and what is counted. */
 const PARTS = [
   ['operations', 'Operations', 'each method and path of the API'],
   ['responses', 'Responses', 'each status and error code that an operation can answer'],

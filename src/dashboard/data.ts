@@ -6,13 +6,9 @@ import { chosenAccount } from './place.tsx'
 import { Refused, Unreachable } from './refusals.ts'
 import type { BodyOf, CallId, DataOf, Schemas } from './responses.ts'
 
-/** Data of the control plane as the page has it. */
 export interface LoadedData<Data> {
-  /** The last data; `undefined` until it has arrived. */
   data: Data | undefined
-  /** The error of the last load, if it failed. */
   failure: unknown
-  /** Loads it again. */
   refresh(): Promise<void>
 }
 
@@ -145,24 +141,15 @@ export async function change<Id extends CallId>(
   }
 }
 
-/** All items of a paginated list, which are in the field `name` of each page. */
-function list<Name extends string, Item>(
-  name: Name,
-  load: (request: {
-    parameters: { account: string }
-    query: Record<string, string | number>
-  }) => Promise<{ next: string | null } & Record<Name, readonly Item[]>>,
-) {
+/** All items of a list that comes in pages, each of which has them in the field `name`. */
+function list<Item>(id: CallId, name: string) {
   return async (account: string): Promise<Item[]> => {
     const items: Item[] = []
-    for (let after: string | null = ''; after !== null; ) {
-      const query = { limit: FACTS.page_limit, ...(after !== '' && { after }) }
-      const page: { next: string | null } & Record<Name, readonly Item[]> = await load({
-        parameters: { account },
-        query,
-      })
-      items.push(...page[name])
-      after = page.next
+    for (let after: unknown = ''; after !== null; ) {
+      const query = { limit: FACTS.page_limit, ...(after !== '' && { after: String(after) }) }
+      const page: Record<string, unknown> = { ...(await call(id, { parameters: { account }, query })) }
+      items.push(...(page[name] as Item[]))
+      after = page['next']
     }
     return items
   }
@@ -170,21 +157,17 @@ function list<Name extends string, Item>(
 
 // What several views show. The others are beside their views.
 
-export const accounts = createSource(
-  list('accounts', ({ query }) => call('listAccounts', { query })),
-  { isShared: true },
-)
-/** The chosen account: its plan, clock and sizes, and its key if the key is not secret. */
+export const accounts = createSource(list<Schemas['Account']>('listAccounts', 'accounts'), { isShared: true })
 export const summary = createSource(async (account) => {
   const answer = await call('getAccount', { parameters: { account } })
   return { ...answer, at: readTimer() }
 })
-export const groups = createSource(list('groups', (request) => call('listGroups', request)))
+export const groups = createSource(list<Schemas['Group']>('listGroups', 'groups'))
 /** The domains with the sources of their figures, in the order in which they were added. */
-export const domains = createSource(list('domains', (request) => call('listMonitoredDomains', request)))
-export const keys = createSource(list('keys', (request) => call('listKeys', request)))
-export const faults = createSource(list('faults', (request) => call('listFaults', request)))
-export const snapshots = createSource(list('snapshots', (request) => call('listSnapshots', request)))
+export const domains = createSource(list<Schemas['MonitoredDomain']>('listMonitoredDomains', 'domains'))
+export const keys = createSource(list<Schemas['Key']>('listKeys', 'keys'))
+export const faults = createSource(list<Schemas['Fault']>('listFaults', 'faults'))
+export const snapshots = createSource(list<Schemas['Snapshot']>('listSnapshots', 'snapshots'))
 
 const LONGEST_PAUSE = 5_000
 const SHORTEST_PAUSE = 250
@@ -194,7 +177,6 @@ const DATA = 'data: '
 
 /** `connecting` at first; `lost` while the server does not answer. */
 export const connection = signal<'connecting' | 'live' | 'lost'>('connecting')
-/** The reason for a lost connection. */
 export const trouble = signal<unknown>(undefined)
 
 let letBegin: () => void

@@ -14,15 +14,11 @@ interface NamesChange {
   title: string
   submit: 'Add' | 'Remove'
   word: 'domain' | 'member'
-  /** The field of the request. */
   field: string
-  /** The names that the form begins with. */
   names?: readonly string[]
-  /** What the user should know before. */
   about?: ComponentChildren
   /** How many names a request may contain; by default as many as fit. */
   limit?: number | null | undefined
-  /** Sends one request. */
   send(names: string[]): Promise<unknown>
 }
 
@@ -66,7 +62,6 @@ function limitOf(operation: string): number | null | undefined {
   return FACTS.operations.find(({ id }) => id === operation)?.most_domains
 }
 
-/** Asks for names, and adds the domains by the rules of the service. */
 export function addDomains(): Promise<boolean> {
   const account = chosenAccount.peek()
   return askForNames({
@@ -107,7 +102,6 @@ const PINS: readonly [Pin, label: string, values?: readonly string[]][] = [
   ['count', 'Messages in 30 days'],
 ]
 
-/** Asks for the fixed values of a domain, its profile, and the features that use it. */
 export async function changeDomain({ domain, ...now }: Schemas['MonitoredDomain']): Promise<void> {
   const parameters = { account: chosenAccount.peek(), domain }
   const pins = PINS.map(([name, label, values]): Field => {

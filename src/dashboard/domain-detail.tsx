@@ -28,10 +28,9 @@ const history = createSource(
     const query = { from: dayOf(Date.parse(to) - (DAYS - 1) * 86_400_000), to, domain }
     const text = await send('listDailyRecords', { parameters: { account }, query }, (response) => response.text())
     // Parsing would turn a number such as 100.0 into 100.
-    const last = /"records":\[\{([^[]*)\}\][^[]*$/.exec(text)?.[1] ?? ''
-    const fields = last.match(/"[^"]*":(?:"[^"]*"|[^,]+)/g) ?? []
-    const lines = fields.map((field) => `  ${field.replace('":', '": ')}`).join(',\n')
-    return { days: JSON.parse(text).data.days, text: lines && `{\n${lines}\n}` }
+    const last = /\{("domain"[^}]*)\}\]\}\]\}\}$/.exec(text)?.[1] ?? ''
+    const lines = last.replace(/,(?=")/g, ',\n  ').replaceAll('":', '": ')
+    return { days: JSON.parse(text).data.days, text: lines && `{\n  ${lines}\n}` }
   },
   { isStill: true },
 )
@@ -102,7 +101,6 @@ function Content({ domain, today }: { domain: Domain; today: string }) {
   )
 }
 
-/** What is known about the mail of a domain without reports. */
 const WITHOUT_REPORTS = {
   none: 'No reports: no DMARC record applies to it, so receivers report nothing, and nobody knows who sends in its name.',
   awaited: 'No reports yet: the first ones come with the next daily refresh.',
@@ -143,25 +141,14 @@ function Facts({ domain }: { domain: Domain }) {
   )
 }
 
-/** What changes the figures of a domain. What has not begun by the clock of the account stands apart as planned. */
+/** What changes the figures of a domain. What has not begun by the clock of the account is marked as planned. */
 function Events({ events }: { events: readonly DomainEvent[] }) {
-  const planned = events.filter(({ state }) => state === 'planned')
-  const begun = events.filter(({ state }) => state !== 'planned')
-  return (
-    <>
-      {events.length === 0 && <p class="soft">Nothing changes its figures but weekdays and seasons.</p>}
-      <EventList events={begun} />
-      {planned.length > 0 && <h4>Planned: none of this has begun by the clock of this account</h4>}
-      <EventList events={planned} />
-    </>
-  )
-}
-
-function EventList({ events }: { events: readonly DomainEvent[] }) {
+  if (events.length === 0) return <p class="soft">Nothing changes its figures but weekdays and seasons.</p>
   return (
     <ul class="quotes stack">
       {events.map((event) => (
         <li key={`${event.from} ${event.description}`}>
+          {event.state === 'planned' && <Badge tone="odd">planned</Badge>}{' '}
           <span class="soft">{describePeriod(event)}</span>
           <div>{event.description}</div>
         </li>
@@ -170,12 +157,9 @@ function EventList({ events }: { events: readonly DomainEvent[] }) {
   )
 }
 
-function describePeriod({ state, from, until }: DomainEvent): string {
-  const [begin, end] = [from, until].map((day) => (day === null ? '' : formatDay(day)))
-  if (state === 'past') return from === null ? `Until ${end}` : `${begin} to ${end}`
-  if (state === 'planned') return until === null ? `From ${begin}` : `From ${begin} to ${end}`
-  const since = from === null ? 'Always' : `Since ${begin}`
-  return until === null ? since : `${since}, planned until ${end}`
+function describePeriod({ from, until }: DomainEvent): string {
+  if (from === null) return until === null ? 'Always' : `Until ${formatDay(until)}`
+  return until === null ? `Since ${formatDay(from)}` : `${formatDay(from)} to ${formatDay(until)}`
 }
 
 function Chart({ domain: { domain, events, reports }, days }: { domain: Domain; days: Records['days'] }) {

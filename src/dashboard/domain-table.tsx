@@ -7,7 +7,6 @@ import { type Column, type Selection, Table } from './ui/lists.tsx'
 
 type Domain = Schemas['MonitoredDomain']
 
-/** The policy of a domain to which no record applies. */
 export const NO_RECORD = 'no record'
 const TONES: Readonly<Record<string, Tone>> = { [NO_RECORD]: 'bad', none: '', quarantine: 'warn', reject: 'good' }
 const RANKS = Object.keys(TONES)
@@ -48,7 +47,11 @@ function figure(title: string, field: 'dmarc' | 'dkim' | 'spf' | 'count', look =
       const value = domain.record?.[field] ?? null
       if (field === 'count') return formatMessages(domain.reports === 'none' ? null : value)
       if (!has(domain)) return '–'
-      return <span class={field === 'dmarc' && value !== null && value < 90 ? 'is-bad' : ''}>{formatShare(value)}</span>
+      return field === 'dmarc' && value !== null && value < 90 ? (
+        <b class="is-bad">{formatShare(value)}</b>
+      ) : (
+        formatShare(value)
+      )
     },
   }
 }

@@ -3,7 +3,6 @@ import { formatCount, formatJson, formatNumber, parseJson } from './formatting.t
 import type { Schemas } from './responses.ts'
 import { Badge, Copyable, Pairs, Part, Prose } from './ui/elements.tsx'
 
-/** What a request changed in its account. */
 export function Changes({ explanation }: { explanation: Schemas['Explanation'] }) {
   const { changes, changes_count: count, changes_note: note, account } = explanation
   if (account === null) return null
@@ -128,7 +127,7 @@ function Difference({ sent, accepted }: { sent: string; accepted: string }) {
       <p class="soft" aria-hidden="true">
         <del>− Sent</del> <ins>+ Accepted</ins>
       </p>
-      <ol class="difference" aria-label="What was sent, and what is accepted">
+      <ol class="difference mono" aria-label="What was sent, and what is accepted">
         {hunks.flatMap(({ lines }, index) => [
           ...(index > 0 ? [<li key={index}>…</li>] : []),
           ...lines
@@ -142,7 +141,7 @@ function Difference({ sent, accepted }: { sent: string; accepted: string }) {
 
 function Line({ line }: { line: string }) {
   const text = line.slice(1)
-  if (line.startsWith(' ')) return <li>{text}</li>
+  if (line.startsWith(' ')) return <li>{`  ${text}`}</li>
   const [Mark, sign, word] = line.startsWith('-')
     ? (['del', '−', 'Sent'] as const)
     : (['ins', '+', 'Accepted'] as const)

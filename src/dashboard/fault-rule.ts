@@ -6,24 +6,20 @@ import type { Schemas } from './responses.ts'
 type FaultRule = Schemas['FaultRule']
 export type FaultKind = Schemas['About']['faults']['kinds'][number]
 
-/** The texts in the form of a rule, by the names of its fields. Those of a rule without a field are JSON in `rest`. */
+/** The values in the form of a rule, by their places in it. What has no field of the form is JSON in `rest`. */
 export interface Draft {
   kind?: string
-  operation?: string
-  times?: number
-  phase?: string
-  error?: string
-  'respond.status'?: number
-  'respond.body'?: string
-  delay_ms?: number
+  'match.operation'?: string
+  'respond.error'?: string
+  delay_ms?: number | string
   rest?: string
+  [place: string]: unknown
 }
 
 export function kindNamed(name: string | undefined): FaultKind | undefined {
   return FACTS.faults.kinds.find((kind) => kind.name === name)
 }
 
-/** The kind of fault that a rule asks for. */
 export function kindOf({ respond, connection, corrupt, event }: FaultRule): FaultKind | undefined {
   const response = respond && ('error' in respond ? 'error' : 'status')
   return kindNamed(response ?? connection ?? corrupt ?? event ?? 'delay')
@@ -34,33 +30,19 @@ export function kindOf({ respond, connection, corrupt, event }: FaultRule): Faul
  *
  * @throws Error if the rest is no JSON object
  */
-export function readRule({
-  kind = '',
-  operation,
-  error,
-  phase,
-  times,
-  delay_ms,
-  rest = '{}',
-  ...draft
-}: Draft): FaultRule {
-  const more = parseJson(rest)
-  if (!isObject(more)) throw new Error('“The rest of the rule” must be a JSON object, such as {"skip": 2}.')
-  const { match, respond, ...fields } = more
-  const { field, phase: allowed } = kindNamed(kind) ?? {}
-  const response = kind === 'error' ? { error } : { status: draft['respond.status'], body: draft['respond.body'] }
-  // JSON leaves out what is undefined.
-  return JSON.parse(
-    JSON.stringify({
-      ...((operation || isObject(match)) && { match: { operation, ...(isObject(match) && match) } }),
-      times,
-      ...(allowed === 'either' && phase === 'after' && { phase }),
-      ...(field === 'respond' && { respond: { ...response, ...(isObject(respond) && respond) } }),
-      ...(field !== undefined && field !== 'respond' && field !== 'delay_ms' && { [field]: kind }),
-      ...(delay_ms === undefined && kind === 'delay' ? { delay_ms: '' } : { delay_ms }),
-      ...fields,
-    }),
-  )
+export function readRule({ kind = '', rest = '{}', ...values }: Draft): FaultRule {
+  const rule = parseJson(rest)
+  if (!isObject(rule)) throw new Error('“The rest of the rule” must be a JSON object, such as {"skip": 2}.')
+  const { field } = kindNamed(kind) ?? {}
+  // The control plane says that a delay needs a number.
+  if (field === 'delay_ms') values.delay_ms ??= ''
+  else if (field !== undefined && field !== 'respond') values[field] = kind
+  for (const [place, value] of Object.entries(values)) {
+    const [name = '', inner] = place.split('.')
+    if (inner === undefined) rule[name] ??= value
+    else rule[name] = { [inner]: value, ...(isObject(rule[name]) && rule[name]) }
+  }
+  return rule as FaultRule
 }
 
 /** A rule as a sentence, such as "The next POST /domains: connection reset, after the change was made". */

@@ -102,20 +102,17 @@ function codesOf(operation: string | undefined): string[] {
 }
 
 function FaultForm() {
-  const [written, write] = useState<Draft>({
-    kind: 'error',
-    error: 'rate_limited',
-    operation: operation.value,
-    times: 1,
-  })
-  const codes = codesOf(written.operation)
+  const begun = operation.value === '' ? {} : { 'match.operation': operation.value }
+  const [written, write] = useState<Draft>({ kind: 'error', 'respond.error': 'rate_limited', times: 1, ...begun })
+  const codes = codesOf(written['match.operation'])
   // An error that the chosen operation does not have is replaced.
-  const error = codes.find((code) => code === written.error) ?? codes[0]
-  const draft = { 'respond.status': 503, ...written, ...(error !== undefined && { error }) }
+  const error = codes.find((code) => code === written['respond.error']) ?? codes[0] ?? ''
+  const draft = { 'respond.status': 503, ...written, 'respond.error': error }
+  const fields = fieldsOf(draft, codes)
   return (
     <Card title="Add a rule">
       <Form
-        fields={fieldsOf(draft, codes)}
+        fields={fields}
         submit="Add the rule"
         onChange={write}
         work={async (rule: Draft) => {
@@ -128,7 +125,7 @@ function FaultForm() {
               <Prose text={kindNamed(draft.kind)?.says ?? ''} />
             </p>
             <p class="preview" aria-live="polite">
-              {preview(draft)}
+              {preview(draft, fields)}
             </p>
           </>
         }
@@ -137,8 +134,8 @@ function FaultForm() {
   )
 }
 
-/** The fields that a rule of the chosen kind has. */
-function fieldsOf({ kind, operation, error }: Draft, codes: readonly string[]): Field[] {
+function fieldsOf(draft: Draft, codes: readonly string[]): Field[] {
+  const { kind, 'match.operation': operation, 'respond.error': error } = draft
   const { times, delay_ms } = FACTS.faults.fields
   const choices: (Field | false)[] = [
     {
@@ -146,10 +143,10 @@ function fieldsOf({ kind, operation, error }: Draft, codes: readonly string[]): 
       values: FACTS.faults.kinds.map(({ name }) => name),
     },
     {
-      ...{ name: 'operation', label: 'Operation', none: 'any operation', value: operation },
+      ...{ name: 'match.operation', label: 'Operation', none: 'any operation', value: operation },
       values: FACTS.operations.map(({ id, method, path }) => [id, `${method} ${path} · ${id}`]),
     },
-    kind === 'error' && { name: 'error', label: 'Error', values: codes, value: error },
+    kind === 'error' && { name: 'respond.error', label: 'Error', values: codes, value: error },
     kind === 'status' && { name: 'respond.status', label: 'Status', as: 'number', value: 503 },
     kind === 'status' && { name: 'respond.body', label: 'Body' },
     { name: 'delay_ms', label: 'Delay (ms)', as: 'number', title: delay_ms },
@@ -169,16 +166,16 @@ function fieldsOf({ kind, operation, error }: Draft, codes: readonly string[]): 
   return choices.filter((field) => field !== false)
 }
 
-/** The rule as a sentence, while it is written. */
-function preview(draft: Draft): string {
+/** The rule as a sentence, while it is written. The draft may have values of fields that another kind has. */
+function preview(draft: Draft, fields: readonly Field[]): string {
+  const shown = fields.flatMap(({ name }) => (draft[name] === undefined ? [] : [[name, draft[name]]]))
   try {
-    return describeRule(readRule(draft))
+    return describeRule(readRule(Object.fromEntries(shown)))
   } catch (error) {
     return messageOf(error)
   }
 }
 
-/** The built-in sets, and those in the file of the server. */
 function FaultSets() {
   return (
     <Card title="Ready-made sets" class="">

@@ -15,7 +15,6 @@ export function formatDay(day: string, form: 'long' | 'short' = 'long'): string 
   return Number.isNaN(instant) ? day : (form === 'long' ? LONG : SHORT).format(instant)
 }
 
-/** Formats a number as `1,200`. */
 export function formatNumber(count: number, decimals = 0): string {
   return count.toLocaleString('en', { minimumFractionDigits: decimals })
 }
@@ -53,7 +52,6 @@ export function formatJson(value: unknown): string {
   return JSON.stringify(value, null, 2)
 }
 
-/** The value of a JSON text; `undefined` for any other text. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

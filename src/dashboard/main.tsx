@@ -42,26 +42,6 @@ const VIEWS: Readonly<Record<View, readonly [title: string, Content: FunctionCom
   verdict: ['Verdict', VerdictView],
 }
 
-// The browser paints the name of the page from the document only if scripts do not block it.
-if (document.hidden) startPage()
-else requestAnimationFrame(() => setTimeout(startPage))
-
-function startPage(): void {
-  const place = document.getElementById('page')
-  if (place === null) throw new Error('The page has no place for its content.')
-  place.replaceChildren()
-  render(
-    <Places>
-      <Page />
-    </Places>,
-    place,
-  )
-  followRequests().catch(showFailure)
-  setInterval(() => refreshSeen(({ isStill }) => !isStill), MILLISECONDS_BETWEEN_POLLS)
-  // Data may have become old while the page was hidden.
-  document.addEventListener('visibilitychange', () => refreshSeen())
-}
-
 /** Loads something again if somebody sees it and the server answers. */
 function refreshSeen(what?: Parameters<typeof refreshShown>[0]): void {
   if (!document.hidden && connection.peek() !== 'lost') void refreshShown(what)
@@ -74,8 +54,8 @@ function Page() {
         Skip to the view
       </button>
       <Header />
-      <Trouble />
-      <main tabIndex={-1}>
+      <main tabIndex={-1} class="stack">
+        <Trouble />
         <OpenView />
       </main>
       <StoryBar />
@@ -138,7 +118,7 @@ function Navigation() {
 function Trouble() {
   const isLost = connection.value === 'lost'
   return (
-    <div class="notice bad" role="alert" hidden={!isLost}>
+    <div class="refusal bad" role="alert" hidden={!isLost}>
       {isLost && <ErrorText error={trouble.value} />}
       {isLost && trouble.value instanceof Unreachable && ' The page shows old data and tries again…'}
     </div>
@@ -160,12 +140,7 @@ function OpenView() {
     showNote(`There is no account ${account}, so this is the account ${DEFAULT_ACCOUNT}.`)
     go({ account: DEFAULT_ACCOUNT }, 'replace')
   }, [failure, account])
-  if (view === undefined)
-    return (
-      <Loaded of={loaded} what="the account">
-        {() => null}
-      </Loaded>
-    )
+  if (view === undefined) return <Loaded of={loaded} what="the account" />
   const [title, Content] = VIEWS[view]
   // The history and the tabs of the browser tell the views apart by it.
   document.title = `${title}, ${account} – dmarc-understudy`
@@ -176,3 +151,15 @@ function OpenView() {
     </section>
   )
 }
+
+document.getElementById('page')?.replaceChildren()
+render(
+  <Places>
+    <Page />
+  </Places>,
+  document.getElementById('page') ?? document.body,
+)
+followRequests().catch(showFailure)
+setInterval(() => refreshSeen(({ isStill }) => !isStill), MILLISECONDS_BETWEEN_POLLS)
+// Data may have become old while the page was hidden.
+document.addEventListener('visibilitychange', () => refreshSeen())

@@ -154,7 +154,6 @@ function PolicyMix({ data: { policies, domains } }: { data: Overview }) {
   )
 }
 
-/** The refreshes as a chart. */
 function History({ data: { days, messages } }: { data: Overview }) {
   if (!days.some((day) => day.messages !== null && day.messages > 0))
     return (

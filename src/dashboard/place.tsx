@@ -20,9 +20,6 @@ export const DEFAULT_ACCOUNT = 'default'
 export const ROOT = location.pathname.replace(/\/page\/.*$|\/+$/, '')
 const PAGE = `${ROOT}/page`
 
-/** The most characters in the id of an account: a longer one would make each request invalid. */
-const LONGEST_ID = 128
-
 /** A place on the page, which has an address. */
 export interface Place {
   /** By default the chosen account. */
@@ -41,7 +38,7 @@ let route: (address: string, replace?: boolean) => void = () => undefined
 const parts = computed(() => {
   const { pathname, searchParams } = new URL(address.value, location.origin)
   const [account = '', view = '', subject = ''] = pathname.slice(PAGE.length).split('/').slice(1).map(decode)
-  return { account: account.length > LONGEST_ID ? '' : account, view, subject, query: searchParams }
+  return { account, view, subject, query: searchParams }
 })
 
 export const chosenAccount: ReadonlySignal<string> = computed(() => parts.value.account || DEFAULT_ACCOUNT)
@@ -57,7 +54,6 @@ export function parameter(name: string): ReadonlySignal<string> {
   return computed(() => parts.value.query.get(name) ?? '')
 }
 
-/** The address of a place, for a link. */
 export function hrefOf({ account = chosenAccount.value, view, subject: about, query }: Place): string {
   const shown = view ?? openView.value
   const values = { ...(view === undefined && Object.fromEntries(parts.value.query)), ...query }
@@ -79,7 +75,6 @@ export function setFilters(query: Place['query'] & object, how: 'push' | 'replac
   go({ subject: subject.peek(), query }, how)
 }
 
-/** The page, whose links open its places without loading it again. */
 export function Places({ children }: { children: ComponentChildren }) {
   return (
     <LocationProvider scope={PAGE}>
@@ -101,12 +96,10 @@ function Follow() {
 interface LinkProps extends Place {
   class?: string
   label?: string
-  /** Whether the page shows the place now. */
   current?: boolean | 'page'
   children: ComponentChildren
 }
 
-/** A link to a place of the page. */
 export function Link({ class: look, label, current = false, children, ...place }: LinkProps) {
   return (
     <a href={hrefOf(place)} class={look} aria-label={label} aria-current={current || undefined}>

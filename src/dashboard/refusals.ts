@@ -3,7 +3,6 @@ interface Problem {
   message: string
 }
 
-/** A refusal by the control plane or by the service, in their words. */
 export class Refused extends Error {
   readonly status: number
   readonly code: string
@@ -20,17 +19,14 @@ export class Refused extends Error {
 /** The server does not answer, or the answer comes from another program. */
 export class Unreachable extends Error {}
 
-/** Whether the control plane has refused a request because its subject does not exist. */
 export function isNotFound(error: unknown): boolean {
   return error instanceof Refused && error.status === 404
 }
 
-/** The message of anything that was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** The refusal that the body of a failure tells of. */
 export function readRefusal(status: number, body: unknown): Refused | Unreachable {
   const error = isObject(body) ? body['error'] : undefined
   if (!isProblem(error))

@@ -21,7 +21,6 @@ const explanations = createSource((_, id: string) => call('explainRequest', { pa
   ...{ isShared: true, isStill: true },
 })
 
-/** The details of a request, which need not be in the list. */
 export function RequestDetail({ requestId, list }: { requestId: string; list: readonly JournalEntry[] }) {
   const loaded = explanations.use(requestId)
   const index = list.findIndex(({ id, request_id }) => id === requestId || request_id === requestId)
@@ -49,7 +48,6 @@ function titleOf(exchange: JournalEntry): string {
   return title.length > LONGEST_TITLE ? `${title.slice(0, LONGEST_TITLE)}…` : title
 }
 
-/** The path and the query, as in a request line. */
 export function targetOf({ path, query }: Pick<JournalEntry, 'path' | 'query'>): string {
   return query === '' ? path : `${path}?${query}`
 }
@@ -86,7 +84,6 @@ export function RequestMarks({ request }: { request: JournalEntry }) {
   )
 }
 
-/** All causes of a response, and what follows from it. */
 function Content({ explanation }: { explanation: Explanation }) {
   const { summary, assumptions, problems, position, fault, failure, exchange, rules, documented } = explanation
   const isOwn = PLAYS_SERVICE && !exchange.injected && exchange.status !== null
@@ -150,7 +147,6 @@ function Deeds({ exchange }: { exchange: JournalEntry }) {
   )
 }
 
-/** Asks for confirmation, and restores the account to its state just before a request. */
 async function rewind(account: string, exchange: JournalEntry): Promise<void> {
   const { id, at } = exchange
   const line = titleOf(exchange)

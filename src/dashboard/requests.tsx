@@ -35,12 +35,10 @@ const ofAccount = createSource(
   (account, query: string): Promise<Listed> =>
     call('listRequests', { parameters: { account }, query: { limit: PAGE, ...JSON.parse(query) } }),
 )
-/** The same for all accounts or for no account. */
 const ofAll = createSource(
   (_, query: string): Promise<Listed> => call('listAllRequests', { query: { limit: PAGE, ...JSON.parse(query) } }),
   { isShared: true },
 )
-/** The number of requests without a valid key. */
 const keyless = createSource(
   async () => (await call('listAllRequests', { query: { account: 'none', limit: 1 } })).count,
   {
@@ -73,7 +71,6 @@ export function RequestsView() {
   )
 }
 
-/** How many requests meet the conditions, and how many of them are shown. */
 function sayHowMany({ count, requests }: Listed, isFiltered: boolean): string {
   const matches = `${formatNumber(count)} ${count === 1 ? 'match' : 'matches'}`
   const all = isFiltered ? matches : formatCount(count, 'request')
@@ -127,7 +124,6 @@ function Toolbar({ count }: { count: string }) {
   )
 }
 
-/** Asks for confirmation, and removes the requests of the chosen account from the journal. */
 async function clearJournal(): Promise<void> {
   const account = chosenAccount.peek()
   const text =
@@ -139,41 +135,34 @@ async function clearJournal(): Promise<void> {
   showNote('The journal was cleared.')
 }
 
+const BACK = 'Back to this account'
+const NOBODYS = { whose: 'none', search: '', operation: '', fault: '', violation: '', refused: '', injected: '' }
+
 /** What the list leaves out, and the way to it. A request with a wrong key does not appear in any account. */
 function Hints() {
   const count = keyless.use().data ?? 0
-  const hints = [
-    whose.value === '' &&
-      count > 0 && [
-        `${formatCount(count, 'request')} without a valid key.`,
-        <Link view="requests" query={{ whose: 'none' }}>
-          Show them
-        </Link>,
-      ],
-    whose.value !== '' && [
-      whose.value === 'none' ? 'The requests without a valid key, by the clock of the server.' : 'All requests.',
-      <Link query={{ whose: '', before: '' }}>Back to this account</Link>,
-    ],
-    fault.value !== '' && [
-      `Only the requests on which the rule ${fault.value} acted.`,
-      <Link query={{ fault: '', before: '' }}>All requests</Link>,
-    ],
-    before.value !== '' && ['Older requests.', <Link query={{ before: '' }}>Newest requests</Link>],
-  ].filter((hint) => hint !== false)
+  const hints: readonly [isShown: boolean, words: string, link: string, query: Record<string, string>][] = [
+    [whose.value === '' && count > 0, `${formatCount(count, 'request')} without a valid key.`, 'Show them', NOBODYS],
+    [whose.value === 'none', 'The requests without a valid key, by the clock of the server.', BACK, { whose: '' }],
+    [whose.value === 'all', 'All requests.', BACK, { whose: '' }],
+    [fault.value !== '', `Only the requests on which the rule ${fault.value} acted.`, 'All requests', { fault: '' }],
+    [before.value !== '', 'Older requests.', 'Newest requests', {}],
+  ]
   return (
     <>
-      {hints.map(([words, link]) => (
-        <p class="soft">
-          {words} {link}
-        </p>
-      ))}
+      {hints
+        .filter(([isShown]) => isShown)
+        .map(([, words, link, query]) => (
+          <p key={link} class="soft">
+            {words} <Link query={{ before: '', ...query }}>{link}</Link>
+          </p>
+        ))}
     </>
   )
 }
 
 function Rows({ list, next }: { list: readonly Schemas['JournalEntry'][]; next: number | null }) {
   const today = summary.use().data?.account.now.slice(0, 10)
-  const newest = useRef(list[0]?.ordinal ?? 0)
   const columns: readonly Column<Schemas['JournalEntry']>[] = [
     {
       ...{ title: 'Time', class: 'soft fit' },
@@ -214,11 +203,7 @@ function Rows({ list, next }: { list: readonly Schemas['JournalEntry'][]; next: 
   ]
   return (
     <>
-      <Table
-        {...{ label: 'Requests', columns, items: list }}
-        keyOf={({ ordinal }) => String(ordinal)}
-        rowClass={({ ordinal }) => (ordinal > newest.current ? 'fresh' : '')}
-      />
+      <Table label="Requests" columns={columns} items={list} keyOf={({ ordinal }) => String(ordinal)} />
       {next !== null && (
         <Link class="button" query={{ before: String(next) }}>
           Older requests

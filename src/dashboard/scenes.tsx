@@ -100,7 +100,6 @@ function togglePresentation(): void {
   presenting.value = !presenting.peek()
 }
 
-/** The words and the buttons of the story below the views. */
 export function StoryBar() {
   const told = telling.value
   return told === undefined ? null : <Bar {...told} />

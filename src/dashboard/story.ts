@@ -11,14 +11,12 @@ import { showNote } from './ui/elements.tsx'
 type Scene = Schemas['Story']['scenes'][number]
 type SceneCall = NonNullable<Scene['calls']>[number]
 
-/** The snapshot of the account before its story. */
 export const BEFORE = 'before-the-story'
 /** How long the page waits for a response of the service, in milliseconds. A fault rule can delay one for ever. */
 const PATIENCE = 20_000
 
 interface Outcome {
   call: SceneCall
-  /** Whether the answer is the one that the scene expects. */
   expected: boolean
   text: string
 }
@@ -30,11 +28,8 @@ interface Telling {
   outcomes: readonly Outcome[]
 }
 
-/** The story that is told. */
 export const telling = signal<Telling | undefined>(undefined)
-/** Whether a step of the story is under way. */
 export const moving = signal(false)
-/** Whether it is told in large type. */
 export const presenting = signal(false)
 
 /** Keeps the account as it is in a snapshot, and tells one of its scenes. */
@@ -56,7 +51,6 @@ export function goTo(step: number): Promise<void> {
   })
 }
 
-/** Sets the account back to its state before the story. */
 export function endStory(account: string): Promise<void> {
   return work(async () => {
     const parameters = { account, snapshot: BEFORE }

@@ -23,7 +23,6 @@ function useClock(): { now: string; frozen: boolean } | undefined {
 
 const changeClock = (body: BodyOf<'updateClock'>) => change('updateClock', {}, body)
 
-/** The usual steps of the clock, and where they lead. */
 const STEPS = [
   ['+1 hour', { advance: 'PT1H' }, 'an hour later'],
   ['+1 day', { advance: 'P1D' }, 'a day later'],
@@ -78,7 +77,6 @@ function Clock() {
   )
 }
 
-/** The clock of the chosen account in one line, with the two most useful steps. */
 export function ClockLine() {
   const clock = useClock()
   if (clock === undefined) return null

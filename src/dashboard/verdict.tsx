@@ -14,7 +14,6 @@ type Verdict = Schemas['Verdict']
 /** The subject of the verdict. A proxy does not know accounts. */
 const SCOPE = PLAYS_SERVICE ? 'all accounts' : 'all clients'
 
-/** Whether the clients of all accounts complied with the contract. */
 const verdict = createSource(() => call('getVerdict'), { isShared: true })
 
 /** The verdict for display. It is green only while the server confirms it. */
@@ -36,7 +35,6 @@ function show({ data, failure }: LoadedData<Verdict>): { tone: Tone; words: stri
   return { tone: '', words: judged === 0 ? 'nothing checked yet' : 'not everything is checked' }
 }
 
-/** The verdict in the header of every view, which leads to what is behind it. */
 export function VerdictPill() {
   const { tone, words } = show(verdict.use())
   return (

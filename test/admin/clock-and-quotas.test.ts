@@ -12,10 +12,7 @@ afterAll(shared.stop)
 
 describe('a clock', () => {
   it.each<[body: object, now: string, frozen?: boolean]>([
-    [{ advance: 'PT1H' }, '2026-01-15T10:30:00Z'],
     [{ advance: 'P1DT2H3M4S' }, '2026-01-16T11:33:04Z'],
-    [{ advance: 'P2W' }, '2026-01-29T09:30:00Z'],
-    [{ advance: 'PT0S' }, '2026-01-15T09:30:00Z'],
     [{ now: '2026-01-15T12:30:00.25+01:00' }, '2026-01-15T11:30:00.250Z'],
     [{ now: '2030-01-01T00:00:00Z', advance: 'P1D', frozen: true }, '2030-01-02T00:00:00Z', true],
     [{ frozen: true }, '2026-01-15T09:30:00Z', true],

@@ -67,13 +67,13 @@ const queries = (events: Event[]) => events.map(({ entry }) => entry.query)
 
 describe('a stream of events', () => {
   it('brings each request of all accounts once, in order', async () => {
-    const service = await startObserved({ enforceQuotas: false })
+    const service = await startObserved()
     const reader = await Reader.open(service)
-    for (let number = 0; number < 20; number++) {
+    for (const number of [0, 1, 2, 3]) {
       await service.send('GET', `/domains?n=${number}`, undefined, number % 2 === 0 ? {} : withKey('sandbox_other'))
     }
-    const events = await reader.take(20)
-    expect(queries(events)).toEqual(Array.from({ length: 20 }, (_, number) => `n=${number}`))
+    const events = await reader.take(4)
+    expect(queries(events)).toEqual(['n=0', 'n=1', 'n=2', 'n=3'])
     expect(events.map(({ id }) => Number(id))).toEqual(events.map(({ entry }) => entry.ordinal))
   })
 

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import type { CoverageReport } from '../../src/coverage/report.ts'
 import type { FaultRule } from '../../src/domain/faults.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
-import { ACCOUNT, withKey } from '../support/account.ts'
+import { ACCOUNT } from '../support/account.ts'
 import { addFault } from '../support/control-plane.ts'
-import { type ObservedService, startObserved } from '../support/observed-service.ts'
+import { startObserved } from '../support/observed-service.ts'
 
 // Which rules, choices and corrections belong to a refusal is in test/corpus.
 
@@ -30,11 +29,6 @@ describe('an explanation', () => {
     for (const part of Object.values(request ?? {})) expect(curl).toContain(part)
   })
 
-  it.each(['nothing', '00000000-0000-4000-8000-000000000000', '__proto__'])('is not found for %s', async (id) => {
-    const service = await startObserved()
-    expect((await service.ask('GET', `/explain/${id}`)).status).toBe(404)
-  })
-
   it('is that of the request which an address names, or none: also after a reset, and a start with the same seed', async () => {
     const [service, later] = [await startObserved({ seed: 7 }), await startObserved({ seed: 7 })]
     await service.get('/domains')
@@ -52,19 +46,9 @@ describe('an explanation', () => {
     }
   })
 
-  it('is gone with its account', async () => {
-    const service = await startObserved()
-    await service.send('GET', '/domains', undefined, withKey('sandbox_gone'))
-    const { request_id } = await service.latest()
-    await service.ask('DELETE', '/accounts/sandbox_gone')
-    expect((await service.ask('GET', `/explain/${request_id}`)).status).toBe(404)
-  })
-
   const LOST = 'addDomains succeeded, and what it changed stays changed. Then the fault rule fault_1'
   it.each<[what: string, rule: FaultRule, summary: string, monitored?: boolean]>([
     ['lost', { phase: 'after', connection: 'reset' }, `${LOST} dropped the response. The connection was reset`],
-    ['replaced', { phase: 'after', respond: { status: 502 } }, `${LOST} changed the response. The status 502 was`],
-    ['cut', { connection: 'truncate' }, `${LOST} changed the response. Half of the body was sent`],
     ['empty', { connection: 'empty' }, 'The service did nothing, because the fault rule fault_1 acted before', false],
   ])('says what is done where an answer is %s by a fault', async (_, rule, summary, monitored = true) => {
     const service = await startObserved()
@@ -86,29 +70,5 @@ describe('an explanation', () => {
       ...{ status: 500, summary: expect.stringMatching(/^The stand-in itself failed/), correction: null },
       failure: expect.stringContaining('the disk is full'),
     })
-  })
-})
-
-describe('the coverage', () => {
-  async function coverageOf({ ask }: ObservedService, path = '/accounts/default/coverage'): Promise<CoverageReport> {
-    return (await ask('GET', path)).data
-  }
-
-  function responseOf({ operations }: CoverageReport, operation: string, status: number, code?: string) {
-    const { responses = [] } = operations.find((each) => each.operation === operation) ?? {}
-    return responses.find((each) => each.status === status && each.code === code)
-  }
-
-  it('of an account counts its requests alone, also to a wrong path; that of all counts those without a key, too', async () => {
-    const service = await startObserved()
-    for (const path of ['/domains', '/nothing']) await service.send('GET', path, undefined, { authorization: null })
-    const none = await coverageOf(service)
-    expect([none.summary.operations.seen, none.outside]).toEqual([0, []])
-    await service.get('/nothing')
-    const notFound = { status: 404, code: 'not_found', injected: 0, documented: false }
-    expect((await coverageOf(service)).outside).toEqual([{ ...notFound, genuine: 1 }])
-    const report = await coverageOf(service, '/coverage')
-    expect(responseOf(report, 'listDomains', 401, 'unauthorized')).toMatchObject({ genuine: 1 })
-    expect(report.outside).toEqual([{ ...notFound, genuine: 2 }])
   })
 })

@@ -56,8 +56,6 @@ describe('The option faults', () => {
       undefined,
       /^PATH: The fault sets cannot be read \(ENOENT\); give flaky, quota-storm, lossy-writes, slow or the path of a JSON file\.$/,
     ],
-    ['is no JSON', '{"one":', /^PATH: This is not valid JSON: .+\.$/],
-    ['has a set without rules', { one: {} }, /^PATH#\/one(\/rules)?: The value .+\.$/],
     [
       'has a misspelt field in a rule',
       { one: { rules: [{ delay_ms: 1 }, { delay_ms: 1, skipp: 2 }] } },

@@ -17,7 +17,6 @@ const EXCLUDED_ANSWER =
 const CODES =
   'can have the codes unauthorized, rate_limited, internal_error. Use respond.status for a response outside of the contract.'
 const LIMIT = `\`respond.body\` must have at most ${answerLimit} bytes, not`
-const DURATION = 'an ISO 8601 duration such as PT1H, P1D or P2W'
 const HEADER_VALUE = 'a header value of visible ASCII characters, spaces and tabs'
 
 /** The rule `LIMITED` for some requests. */
@@ -25,8 +24,6 @@ const matching = (match: object) => ({ ...LIMITED, match })
 const withError = (error: string, match: object) => ({ match, respond: { error } })
 const withAnswer = (answer: object) => ({ respond: { status: 503, ...answer } })
 const withHeaders = (headers: object) => withAnswer({ headers })
-const manyHeaders = Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`x-${index}`, '']))
-const deep = `{"respond":{"status":503,"body":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`
 
 /** Each code with the rules that are refused with it. The first name in a message is the place that the refusal names. */
 const REFUSALS: Readonly<Record<string, [rule: unknown, message: string][]>> = {
@@ -44,7 +41,6 @@ const REFUSALS: Readonly<Record<string, [rule: unknown, message: string][]>> = {
   unknown_field: [[matching({ colour: 1 }), 'The field `match.colour` is unknown.']],
   invalid_field_type: [
     [{ respond: { status: '503' } }, '`respond.status` must be of type integer, not string.'],
-    [{ ...LIMITED, expires_after: 5 }, `\`expires_after\` must be of type string, not number: ${DURATION}.`],
     [withHeaders({ 'x-a': 5 }), `\`respond.headers.x-a\` must be of type string, not number: ${HEADER_VALUE}.`],
   ],
   invalid_value: [
@@ -57,7 +53,6 @@ const REFUSALS: Readonly<Record<string, [rule: unknown, message: string][]>> = {
       matching({ path: '/domain' }),
       '`match.path` must be one of /dmarc, /domains, /domaingroups, not "/domain". Did you mean /domains?',
     ],
-    [matching({ method: 'PUT' }), '`match.method` must be one of GET, HEAD, POST, PATCH, DELETE, not "PUT".'],
     [matching({ operation: 'listDmarc', method: 'POST' }), 'No request can match `match`: listDmarc is GET /dmarc.'],
     [matching({ path: '/domains', method: 'PATCH' }), 'No request can match `match`: /domains has GET, POST, DELETE.'],
     [
@@ -77,21 +72,16 @@ const REFUSALS: Readonly<Record<string, [rule: unknown, message: string][]>> = {
       { ...LIMITED, expires_after: 'PT0S' },
       '`expires_after` must be longer than "PT0S", because the rule would never act.',
     ],
-    ...['', 'X\r\nY', 'CONTENT-length', 'x-request-id'].map((name): [object, string] => [
+    ...['X\r\nY', 'CONTENT-length', 'x-request-id'].map((name): [object, string] => [
       withHeaders({ [name]: '1' }),
       `\`respond.headers\` has the name ${JSON.stringify(name)}, which is not a header name, or is the server's own, such as Content-Length.`,
     ]),
-    ...['a\r\nSet-Cookie: b', 'a\u0000b', 'é'].map((value): [object, string] => [
+    ...['a\r\nSet-Cookie: b', 'é'].map((value): [object, string] => [
       withHeaders({ 'x-a': value }),
       `\`respond.headers.x-a\` must be ${HEADER_VALUE}, not ${JSON.stringify(value)}.`,
     ]),
-    [withHeaders(manyHeaders), '`respond.headers` must have at most 50 fields.'],
     [withAnswer({ body: 'ö'.repeat(answerLimit / 2 + 1) }), `${LIMIT} ${answerLimit + 2}.`],
     [withAnswer({ body: ['x'.repeat(answerLimit - 3)] }), `${LIMIT} ${answerLimit + 1}.`],
-    [deep, 'The body must not be nested more than 100 levels deep.'],
-    [{ delay_ms: 600_001 }, '`delay_ms` must be at most 600000, not 600001.'],
-    [{ ...LIMITED, expires_after: 'P1M' }, `\`expires_after\` must be ${DURATION}, not "P1M".`],
-    [{ connection: 'RESET' }, '`connection` must be one of reset, hang, empty, truncate, drip, not "RESET".'],
   ],
 }
 

@@ -40,7 +40,6 @@ describe('a path that the control plane does not have', () => {
   it.each([
     ['GET', '/account', '/__admin/accounts'],
     ['POST', '/faults', '/__admin/accounts/{account}/faults'],
-    ['GET', '/Verdict', '/__admin/verdict'],
     ['GET', '/health/', '/__admin/health'],
     ['PUT', '/accounts/a/domains/x.example/feature', '/__admin/accounts/{account}/domains/{domain}/features'],
   ])('is refused with the nearest one: %s %s', async (method, path, nearest) => {
@@ -48,7 +47,7 @@ describe('a path that the control plane does not have', () => {
     expect(await shared.send(method, path)).toMatchObject({ status: 404, error: { message } })
   })
 
-  it.each(['/x', `/${'a/'.repeat(3000)}`, '/%00'])('is refused: %s', async (path) => {
+  it.each(['/x', '/%00'])('is refused: %s', async (path) => {
     const { status, error } = await shared.get(path)
     expect([status, error.code]).toEqual([404, 'not_found'])
     expect(error.message).not.toContain('Did you mean')
@@ -67,7 +66,7 @@ describe('the address of a view of the dashboard', () => {
     const { headers } = await fetch(`${shared.adminUrl}/`)
     const policy = headers.get('content-security-policy') ?? ''
     expect(policy).toMatch(/default-src 'none'.*frame-ancestors 'none'/)
-    expect(policy).not.toMatch(/script-src[^;]*unsafe/)
+    expect(policy).not.toContain('unsafe')
     expect([headers.get('referrer-policy'), headers.get('cache-control')]).toEqual(['no-referrer', 'no-store'])
     const { text } = await open('/')
     expect(text).toContain('<!doctype html>')
@@ -80,7 +79,6 @@ describe('the address of a view of the dashboard', () => {
   it.each([
     ['/accounts/acme/requests/0f0f?whose=none', '/page/acme/requests/0f0f?whose=none'],
     ['/accounts/acme/domains/shop.example', '/page/acme/domains/shop.example'],
-    ['/accounts/acme/time', '/page/acme/time'],
   ])('was another one before, which leads there: %s', async (path, place) => {
     const answer = await sendRequest('GET', shared.adminUrl + path, undefined, BROWSER)
     expect([answer.status, answer.headers['location']]).toEqual([302, `/__admin${place}`])
@@ -88,7 +86,6 @@ describe('the address of a view of the dashboard', () => {
 
   it.each([
     ['data are data for a browser, too', '/accounts/default/requests', BROWSER, 200],
-    ['what is elsewhere is no view', '/pages/default', BROWSER, 404],
     ['a page of another site gets nothing', '/page/default', { ...BROWSER, origin: 'http://a.example' }, 403],
   ])('%s', async (_, path, headers, status) => {
     const answer = await open(path, headers)
@@ -100,11 +97,8 @@ describe('the address of the server in what it tells', () => {
   const OWN = { baseUrl: 'http://127.0.0.1:4010/api/v1', adminUrl: 'http://127.0.0.1:4010/__admin' }
 
   it('is that of the Host, unless a command would have to quote it or there is no such host', () => {
-    const hosts = ['localhost:8080', 'dmarc_stand-in', 'balancer.example', '10.0.0.7:80', '[2001:db8::7]']
-    const strange = [
-      ...[undefined, '', ':80', 'a:99999', 'a:1:2', 'user@a', 'a/b', 'a?b', 'a b', '1.2.3.4.5', '%41', "a'b", 'a"b'],
-      ...['$(id)', '`id`', 'a;id', 'a&b', 'a|b', '$HOME', 'a*', '[::1', '[a]', '{a,b}'],
-    ]
+    const hosts = ['localhost:8080', 'dmarc_stand-in', '10.0.0.7:80', '[2001:db8::7]']
+    const strange = [undefined, '', 'a:99999', 'user@a', 'a/b', 'a b', '1.2.3.4.5', "a'b", '$(id)', 'a;id', '[::1']
     expect([...hosts, ...strange].filter((host) => urlsFor({ host }, OWN) !== OWN)).toEqual(hosts)
     const [host = ''] = hosts
     expect(urlsFor({ host }, OWN)).toEqual({ baseUrl: `http://${host}/api/v1`, adminUrl: `http://${host}/__admin` })

@@ -4,7 +4,6 @@ import { type ControlPlane, openControlPlane } from '../support/control-plane.ts
 type Row = [body: unknown, code: string, message?: string | RegExp]
 type Query = [path: string, query: string, code: string, message: string | RegExp]
 
-const UNLISTED = '`after` must name something of the list, and "x" is not in it.'
 const AT = '/accounts/default'
 
 /** What each operation refuses, with which code. What a schema refuses is here once for each kind. */
@@ -13,11 +12,7 @@ const BODIES: Readonly<Record<string, Row[]>> = {
     [{ id: 'default' }, 'taken', /^There is an account "default" already\.$/],
     [{ api_key: 'taken-key' }, 'taken', /^The key "key_\w{8}" belongs to the account "holder" already\.$/],
     [{ id: '.hidden' }, 'invalid_value', /`id` must be 1 to 100 letters/],
-    [{ id: 5 }, 'invalid_field_type', /`id` must be of type string, not number/],
-    [{ plan: 'gold' }, 'invalid_value', /`plan` must be one of below-stone, stone, above-stone, not "gold"\.$/],
     [{ plan: 'stones' }, 'invalid_value', /mean stone\?/],
-    [{ seed: -1 }, 'invalid_value', /`seed` must be at least 0/],
-    [{ now: 'tomorrow' }, 'invalid_value', /`now` must be an instant such as/],
     [{ now: '9999-12-31T12:00:00Z' }, 'invalid_value', /before the last day of the year 9999/],
     [{ api_key: 'a b' }, 'invalid_value', /`api_key` must be 1 to 200 visible ASCII/],
     [
@@ -25,56 +20,45 @@ const BODIES: Readonly<Record<string, Row[]>> = {
       'invalid_value',
       /`fixture` must be one of demo, empty, edge-cases, agency or a/,
     ],
-    [{ fixture: './fixtures/demo.json' }, 'invalid_value'],
-    [{ fixture: { domains: ['no host'] } }, 'invalid_fixture', /^fixture#\/domains\/0: "no host" is not a valid/],
     [
       { fixture: { color: 'red' } },
       'invalid_fixture',
       /^fixture#\/color: .*allowed fields are .*scenes, former_domains\.$/,
     ],
-    [{ colour: 'red' }, 'unknown_field', /The field `colour` is unknown/],
   ],
   [`PATCH ${AT}`]: [
     [{}, 'missing_field'],
     ['{', 'invalid_json'],
     ['', 'invalid_request_body'],
-    ['[]', 'invalid_request_body'],
   ],
   [`POST ${AT}/reset`]: [
     [{ plan: 'stone' }, 'unknown_field'],
-    [{ fixture: './fixtures/demo.json' }, 'invalid_value'],
     [{ fixture: { keys: [{ key: 'taken-key' }] } }, 'taken'],
   ],
   [`PUT ${AT}/state`]: [
     [{ keys: [{ key: 'taken key' }] }, 'invalid_fixture'],
     [{ keys: [{ key: 'taken-key' }] }, 'taken'],
     [{ keys: ['a', 'b'].map((letter) => ({ hash: letter.repeat(64), id: 'one' })) }, 'taken'],
-    ['"demo"', 'invalid_request_body'],
   ],
-  [`POST ${AT}/snapshots`]: ['', '..', 'a/b', 'x'.repeat(101)].map((name): Row => [{ name }, 'invalid_value']),
+  [`POST ${AT}/snapshots`]: ['..', 'x'.repeat(101)].map((name): Row => [{ name }, 'invalid_value']),
   [`POST ${AT}/keys`]: [
     [{ key: 'mine' }, 'taken'],
     [{ key: 'taken-key' }, 'taken'],
-    [{ key: 'secret with spaces' }, 'invalid_value'],
   ],
   [`PUT ${AT}/domains/a.example/features`]: [[{ features: ['a', 'a'] }, 'invalid_value']],
   [`PUT ${AT}/domains/a.example/dmarc`]: [
     [{}, 'missing_field', /at least one field/],
-    [{ profile: 'x' }, 'invalid_value', /`profile` must be one of enforced, .*, new, not "x"\.$/],
     [{ dmarc: 10, dkim: 20 }, 'invalid_value', /has less dmarc than dkim or spf, of which either suffices\./],
     [{ dmarc: 100, dkim: 20, spf: 20 }, 'invalid_value', /more dmarc than dkim and spf together/],
     [{ count: 0, spf: 1 }, 'invalid_value', /shares of no mail/],
   ],
   [`PATCH ${AT}/clock`]: [
     [{}, 'missing_field'],
-    ...['2026-01-15T09:29:59Z', '1969-12-31T23:59:59Z', '2026-02-29T00:00:00Z', '9999-12-31T00:00:01Z'].map(
+    ...['2026-01-15T09:29:59Z', '2026-02-29T00:00:00Z', '9999-12-31T00:00:01Z'].map(
       (now): Row => [{ now }, 'invalid_value'],
     ),
     [{ now: 0 }, 'invalid_field_type', /not number: an instant such as 2026-01-15T09:00:00Z\.$/],
-    ...['PT', 'P1M', '-PT1H', 'PT1.5H', '1h', 'P3000000D', `PT${'9'.repeat(400)}S`].map(
-      (advance): Row => [{ advance }, 'invalid_value'],
-    ),
-    [{ advance: 86400 }, 'invalid_field_type', /not number: an ISO 8601 duration such as PT1H,/],
+    ...['P1M', '-PT1H', 'P3000000D', `PT${'9'.repeat(400)}S`].map((advance): Row => [{ advance }, 'invalid_value']),
     [
       { to: 'window-end' },
       'invalid_value',
@@ -100,15 +84,13 @@ const ONE_DAY = 'from=2026-01-15&to=2026-01-15'
 
 /** What each operation refuses in its query. */
 const QUERIES: Query[] = [
-  ...['x', '__proto__', 'before'].map(
-    (name): Query => ['/accounts', `${name}=1`, 'unknown_field', `The query parameter \`${name}\` is unknown.`],
-  ),
+  ['/accounts', '__proto__=1', 'unknown_field', 'The query parameter `__proto__` is unknown.'],
   ['/requests', 'status=200&status=abc', 'invalid_value', 'The query parameter `status` is given more than once.'],
   ['/requests', 'before=0', 'invalid_value', '`before` must be the ordinal of a request, not "0".'],
   ['/accounts', 'limit=0', 'invalid_value', '`limit` must be a whole number, 1 or more, not "0".'],
   ['/requests', 'limit=1001', 'invalid_value', '`limit` must be at most 1000, not 1001.'],
-  ...['/accounts', `${AT}/keys`, `${AT}/domains`].map((path): Query => [path, 'after=x', 'invalid_value', UNLISTED]),
-  ...['0', '367', '1.5', '007'].map(
+  ['/accounts', 'after=x', 'invalid_value', '`after` must name something of the list, and "x" is not in it.'],
+  ...['0', '367'].map(
     (days): Query => [
       ...([`${AT}/overview`, `days=${days}`, 'invalid_value'] as const),
       `\`days\` must be a whole number from 1 to 366, not "${days}".`,

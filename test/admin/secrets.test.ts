@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import { withKey } from '../support/account.ts'
 import { controlApi, journalOf, startControlPlane } from '../support/control-plane.ts'
 import { type ObservedService, startObserved } from '../support/observed-service.ts'
@@ -22,7 +21,6 @@ async function shown(service: ObservedService, { account = 'default', key = API_
 describe('the secret of a key is hidden in the bodies of every account', () => {
   it.each<[how: string, give: (service: ObservedService) => Promise<unknown>]>([
     ['that is added', asks('POST', KEYS, { key: SECRET })],
-    ['that its account was created with', asks('POST', '/accounts', { id: 'other', api_key: SECRET })],
     ['that is imported', asks('PUT', `${ACCOUNT}/state`, { keys: [{ key: SECRET }] })],
   ])('%s', async (_, give) => {
     const service = await startObserved()
@@ -59,21 +57,6 @@ describe('the secret of a key is hidden in the bodies of every account', () => {
       expect(text).not.toContain('northern')
     }
   })
-})
-
-it('The explanation of a failure shows no key', async () => {
-  const { listDomains } = OPERATIONS
-  let fails = true
-  const decide: typeof listDomains.decide = (...given) => {
-    // An explanation decides again.
-    if (!fails) return listDomains.decide(...given)
-    fails = false
-    throw new Error(`No ${API_KEY} and no hunter2hunter2.`)
-  }
-  const service = await startObserved({}, { ...OPERATIONS, listDomains: { ...listDomains, decide } })
-  await service.send('GET', '/domains', undefined, { 'x-api-key': 'hunter2hunter2' })
-  const { failure } = await service.explain()
-  expect(failure).toMatch(/^Error: No key_\w+\.\[redacted\] and no \[redacted\]\.\n/)
 })
 
 it('A secret stands in no answer but the one that gives it, in no log and in no file', async () => {

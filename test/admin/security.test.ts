@@ -55,8 +55,15 @@ describe('without a token, the control plane answers', () => {
   it('only Hosts of this machine', () => {
     const own = ['127.0.0.1', '127.8.9.10:80', 'localhost:1', 'LOCALHOST:4010', '[::1]:4010']
     const foreign = [
-      ...['::1', '0.0.0.0:4010', 'evil.example:4010', '127.0.0.1.nip.io', 'localhost.evil.com', 'evil.localhost', ''],
-      ...['localhost@evil.example', 'evil.example#localhost', 'localhost:4010:80', '2130706433', '127.1', undefined],
+      ...[
+        '::1',
+        'evil.example:4010',
+        '127.0.0.1.nip.io',
+        'evil.localhost',
+        'localhost@evil.example',
+        '127.1',
+        undefined,
+      ],
     ]
     expect([...own, ...foreign].filter((host) => admits({ host }))).toEqual(own)
   })
@@ -83,17 +90,6 @@ describe('without a token, the control plane answers', () => {
     expect([refusal.status, refusal.body.error.code]).toEqual([403, 'forbidden'])
     expect(refusal.body.error.message).toContain('pages of another site')
     expect((await shared.get('/accounts')).data.count).toBe(1)
-  })
-
-  it('nothing that lets a page of another site read it', async () => {
-    const preflight = ['Origin: http://evil.example', 'Access-Control-Request-Method: POST']
-    const asked = await sendTo(shared, 'OPTIONS', '/__admin/accounts', preflight)
-    expect(asked.status).toBe(403)
-    const answers = [asked, await sendTo(shared, 'GET', '/__admin/accounts', preflight)]
-    for (const { headers } of [...answers, await sendTo(shared, 'GET', '/__admin/accounts')]) {
-      expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([])
-      expect(headers['x-content-type-options']).toBe('nosniff')
-    }
   })
 })
 
@@ -122,8 +118,8 @@ describe('with a token', () => {
 })
 
 describe('on a host that others can reach', () => {
-  it.each(['0.0.0.0', '::', '127.0.0.1.nip.io'])('%s, a start without a token is refused', async (host) => {
-    const start = startUnderstudy({ host, fixture: 'empty' })
+  it('a start without a token is refused', async () => {
+    const start = startUnderstudy({ host: '127.0.0.1.nip.io', fixture: 'empty' })
     await expect(start).rejects.toThrow('give adminToken or admin: false')
   })
 
@@ -134,22 +130,20 @@ describe('on a host that others can reach', () => {
     const bare = await startUnderstudy({ host: '0.0.0.0', admin: false, fixture: 'empty' })
     onTestFinished(() => bare.stop())
     expect(bare.adminUrl).toBeUndefined()
-    const { origin } = new URL(bare.baseUrl)
-    for (const path of ['/__admin/', '/__admin/accounts']) {
-      const response = await fetch(origin + path)
-      expect(response.status).toBe(404)
-      expect(Object.keys((await response.json()) as object)).toEqual(['success', 'error'])
-    }
+    expect((await fetch(`${new URL(bare.baseUrl).origin}/__admin/`)).status).toBe(404)
   })
 })
 
 describe('a path with a trick', () => {
   it.each<[target: string, status: number]>([
     ...[
-      ...['/__admin/../api/v1/domains', '/__admin//accounts', '/__admin/accounts/', '/__admin/accounts/%2e%2e'],
-      ...['/__admin/accounts/..%2fdefault', '/__admin/accounts/default%00', '/__admin/accounts/%zz'],
-      ...['/__admin/accounts/%ff', '/__admin/accounts/__proto__', '/__admin/accounts/default;x=1'],
-    ].map((target): [string, number] => [target, 404]),
+      '/../api/v1/domains',
+      '//accounts',
+      '/accounts/',
+      '/accounts/..%2fdefault',
+      '/accounts/%zz',
+      '/accounts/__proto__',
+    ].map((path): [string, number] => [`/__admin${path}`, 404]),
     ['/__admin/accounts/%64efault', 200],
   ])('that begins as one of the control plane, %s, is answered by it with %i', async (target, status) => {
     const answer = await sendTo(shared, 'GET', target)
@@ -157,20 +151,10 @@ describe('a path with a trick', () => {
     expect(answer.headers['x-request-id']).toBeUndefined()
     if (status === 404) expect(answer.body.error.code).toBe('not_found')
   })
-
-  it.each([
-    ...['//__admin/accounts', '/__ADMIN/accounts', '/__admin%2faccounts', '/__adminx/accounts', '*'],
-    ...['/api/v1/../../__admin/accounts', 'http://127.0.0.1/__admin/accounts'],
-  ])('is unknown to the service: %s', async (target) => {
-    const { status, headers, body } = await sendTo(shared, 'GET', target)
-    expect([status, body.error.code]).toEqual([404, 'not_found'])
-    expect(headers['x-request-id']).toBeDefined()
-  })
 })
 
 it.each([
   ['OPTIONS', '/accounts', 405, 'GET, HEAD, POST'],
-  ['POST', '/accounts/default', 405, 'GET, HEAD, DELETE, PATCH'],
   ['POST', '/health', 405, 'GET, HEAD'],
 ])('The method of %s %s is answered with %i', async (method, path, status, allow) => {
   const answer = await sendTo(shared, method, `/__admin${path}`)
@@ -182,27 +166,24 @@ describe('a body', () => {
 
   it.each([
     ['POST', '', 'DEEP'],
-    ['POST', '', '{"fixture":{"domains":[DEEP]}}'],
     ['PUT', '/default/state', '{"clock":DEEP}'],
     ['POST', '/default/faults', '{"respond":{"status":503,"body":DEEP}}'],
-    ['POST', '/default/requests/verify', '{"match":{"body":DEEP}}'],
   ])('of %s /accounts%s that is nested deeply is refused or understood: %s', async (method, path, body) => {
     const { status } = await shared.send(method, `/accounts${path}`, body.replace('DEEP', deep))
     expect([200, 400]).toContain(status)
     expect((await shared.get('/accounts')).data.count).toBe(1)
   })
 
-  it.each([
-    '{"__proto__":{"plan":"gold"}}',
-    '{"constructor":{"prototype":{}}}',
-    '{"fixture":{"__proto__":{"plan":"gold"}}}',
-  ])('%s is refused, and changes the prototype of nothing', async (body) => {
-    const { send } = shared
-    const refusal = await send('POST', '/accounts', body)
-    expect(refusal.status).toBe(400)
-    expect(['unknown_field', 'invalid_fixture']).toContain(refusal.error.code)
-    expect(({} as Record<string, unknown>)['plan']).toBeUndefined()
-  })
+  it.each(['{"__proto__":{"plan":"gold"}}', '{"fixture":{"__proto__":{"plan":"gold"}}}'])(
+    '%s is refused, and changes the prototype of nothing',
+    async (body) => {
+      const { send } = shared
+      const refusal = await send('POST', '/accounts', body)
+      expect(refusal.status).toBe(400)
+      expect(['unknown_field', 'invalid_fixture']).toContain(refusal.error.code)
+      expect(({} as Record<string, unknown>)['plan']).toBeUndefined()
+    },
+  )
 
   it.each(['text/plain', null])('of type %s is refused, because a page of another site could send it', async (type) => {
     const body = new TextEncoder().encode('{"seed":1}')
@@ -215,7 +196,6 @@ it('What a client sent comes back in messages without control characters', async
   const nasty = '\u001b[2J\u0007\u0000\r\nX: y\u009b31m\u202eevil\u2028'
   const answers = [
     await post('/accounts', { [nasty]: 1 }),
-    await post('/accounts', { plan: nasty }),
     await post('/accounts', { fixture: { domains: [nasty] } }),
     await get(`/accounts/${encodeURIComponent(nasty)}`),
     await get(`/accounts?${encodeURIComponent(nasty)}=1`),

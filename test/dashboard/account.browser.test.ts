@@ -115,12 +115,6 @@ it('creates an account, shows only that account, resets it, deletes it, and offe
   await page.keyboard.press('Escape')
   await page.keyboard.press('Tab')
   await expect.poll(offered).toContain('latecomer')
-  await picker(page).selectOption('newcomer')
-  await expect.poll(() => placeOf(page)).toBe('newcomer/account')
-  await change(service(), 'DELETE', '/accounts/newcomer')
-  await lookAgain(page)
-  await see(page, 'There is no account newcomer, so this is the account default.')
-  await expect.poll(() => placeOf(page)).toBe('default/account')
 })
 
 it('asks for the token until it is the right one, also in a browser that stores nothing', async () => {

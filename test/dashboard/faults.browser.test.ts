@@ -79,10 +79,8 @@ it('takes all conditions of a rule, the response of any other server, and says o
   for (const [label, text] of Object.entries(texts)) await field(page, label).fill(text)
   for (const [label, text, refusal] of [
     ['Delay (ms)', '', '“Delay (ms)” must be of type integer'],
-    ['Delay (ms)', '9999999', '“Delay (ms)” must be at most 600000'],
     [TIMES, 'few', `“${TIMES}” must be of type integer`],
     ['The rest of the rule', '{"probability": 7}', 'probability must be at most 1, not 7.'],
-    ['The rest of the rule', '{"skips": 2}', 'skips'],
     ['The rest of the rule', '[1]', '“The rest of the rule” must be a JSON object'],
   ] as const) {
     await field(page, label).fill(text)

@@ -1,8 +1,6 @@
-import { once } from 'node:events'
-import { connect } from 'node:net'
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { startService, type TestService } from '../support/service.ts'
+import { startService } from '../support/service.ts'
 import { AUTHORIZED, CLOSE, requestBytes } from '../support/wire.ts'
 import { change, openDashboard, placeOf, shareService, untilLive } from './dashboard-page.ts'
 import { linkTo, openView, see, viewOf, warns } from './user.ts'
@@ -11,21 +9,7 @@ const { service, visit } = shareService()
 
 const shown = (page: Page) => viewOf(page).getByRole('row').getByRole('link').allTextContents()
 
-/** Sends requests on one connection, without waiting for an answer before the next one. */
-async function flood({ baseUrl }: TestService, key: string, count: number): Promise<void> {
-  const { port, hostname } = new URL(baseUrl)
-  const socket = connect(Number(port), hostname)
-  await once(socket, 'connect')
-  const headers = [['Authorization', `Bearer ${key}`]] as const
-  socket.write(Buffer.concat(Array(count).fill(requestBytes({ target: '/api/v1/domains', headers }))))
-  let received = ''
-  for await (const chunk of socket) {
-    received += chunk
-    if (received.split('HTTP/1.1 200').length > count) break
-  }
-}
-
-it('shows what other clients do as it happens: requests, domains, groups, coverage, rules and keys', async () => {
+it('shows what other clients do as it happens: requests, domains, groups and rules', async () => {
   const { page, send, change } = await visit('requests')
   await send('POST', '/domains', { domains: ['a.example'] })
   await page.getByRole('link', { name: '/api/v1/domains' }).waitFor()
@@ -33,8 +17,6 @@ it('shows what other clients do as it happens: requests, domains, groups, covera
   for (const [view, path, body, text] of [
     ['Groups', '/groups', { name: 'Newcomers' }, 'Newcomers'],
     ['Domains', '/domains', { domains: ['b.example'] }, 'b.example'],
-    ['Account', '/keys', { label: 'Newcomer' }, 'Newcomer'],
-    ['Time', '/snapshots', { name: 'newcomer' }, 'newcomer'],
     ['Faults', '/faults', { delay_ms: 1, description: 'A new rule' }, 'A new rule'],
   ] as const) {
     await openView(page, view)
@@ -43,6 +25,16 @@ it('shows what other clients do as it happens: requests, domains, groups, covera
     // The page asks by itself.
     await see(viewOf(page), text)
   }
+})
+
+it('shows a request at once, and not only when the page asks by itself', async () => {
+  const { page, send } = await visit('requests', { ownPage: true })
+  await page.addInitScript('globalThis.setInterval = () => 0')
+  await page.reload()
+  await untilLive(page)
+  await see(page, 'No requests yet.')
+  await send('GET', '/dmarc')
+  await expect.poll(() => shown(page)).toEqual(['/api/v1/dmarc'])
 })
 
 it('shows the chosen account alone, also when an answer for the one before comes late', async () => {
@@ -67,17 +59,6 @@ it('shows the chosen account alone, also when an answer for the one before comes
   await expect.poll(() => shown(page)).toEqual(['/api/v1/domains'])
   await page.getByRole('combobox', { name: 'Whose requests' }).selectOption('all')
   await expect.poll(() => shown(page)).toContain('/api/v1/dmarc')
-})
-
-it('shows the newest requests of the journal after thousands of them at once, and the next one', async () => {
-  const { page, account, send, ask } = await visit('requests')
-  await flood(service(), account, 3_000)
-  expect((await ask('/requests')).count).toBe(1_000)
-  await see(page, 'latest 100 of 1,000 requests')
-  await send('GET', '/dmarc')
-  await expect.poll(async () => (await shown(page))[0]).toBe('/api/v1/dmarc')
-  expect(await shown(page)).toHaveLength(100)
-  await untilLive(page)
 })
 
 it('says that the server does not answer, and goes on with the one that takes its place', async () => {
@@ -119,7 +100,7 @@ it('says what it waits for, gives up after ten seconds, and can be asked again',
   const { page } = await visit('account', { ownPage: true })
   await page.clock.install()
   let hangs = true
-  await page.route(/\/(quotas|coverage)$/, (route) => (hangs ? undefined : route.continue()))
+  await page.route(/\/coverage$/, (route) => (hangs ? undefined : route.continue()))
   await page.reload()
   const givesUp = async (what: string) => {
     await page.clock.runFor(1_000)
@@ -128,7 +109,6 @@ it('says what it waits for, gives up after ten seconds, and can be asked again',
     await see(viewOf(page), 'The server did not answer within 10 seconds.')
   }
   await viewOf(page).getByRole('heading', { name: 'Keys' }).waitFor()
-  await givesUp('the quotas')
   await openView(page, 'Coverage')
   await givesUp('the coverage')
   hangs = false
@@ -144,16 +124,7 @@ it('rests where nothing happens: at most 20 requests a minute in any view, and n
   await page.clock.install()
   let count = 0
   page.on('request', () => count++)
-  for (const view of [
-    'overview',
-    'domains/shop.example',
-    'groups',
-    'requests',
-    'time',
-    'faults',
-    'account',
-    'coverage',
-  ]) {
+  for (const view of ['overview', 'domains/shop.example', 'requests', 'account']) {
     await page.goto(page.url().replace(/\/page\/.*/, `/page/${account}/${view}`))
     await page.clock.runFor(2_000)
     await viewOf(page).getByRole('heading').first().waitFor()

@@ -82,6 +82,8 @@ describe('the list of requests', () => {
     await expect.poll(async () => (await shown(page))[0]).toBe('/domains?n=150')
     await words(page).fill('n=7 get')
     await see(page, '11 matches')
+    // Other conditions begin with the newest requests again.
+    await expect.poll(() => placeOf(page)).toMatch(/requests\?search=n%3D7\+get$/)
 
     await service().send('GET', '/dmarc?keyless', undefined, { authorization: 'Bearer nobody' })
     await lookAgain(page)

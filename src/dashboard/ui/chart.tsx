@@ -3,7 +3,6 @@ import { formatCompact, formatDay, formatMessages, formatShare } from '../format
 import { Table } from './lists.tsx'
 
 interface HistoryChartProps {
-  /** Names the chart: `DMARC of shop.example`. */
   label: string
   /** The days of the refreshes, such as 2026-01-15, the oldest first. All lists are as long as this one. */
   dates: readonly string[]
@@ -11,7 +10,6 @@ interface HistoryChartProps {
   messages: readonly (number | null)[]
   /** Shares in per cent; null is a day without mail. There are at most three. */
   shares: readonly { name: string; values: readonly (number | null)[] }[]
-  /** Days with a meaning. */
   marks?: readonly string[]
 }
 
@@ -87,7 +85,6 @@ export function HistoryChart({ label, dates, messages, shares, marks = [] }: His
   )
 }
 
-/** How a line or the area looks. */
 function Key({ look }: { look: string }) {
   return (
     <svg class="key" viewBox="0 0 30 10" aria-hidden="true">

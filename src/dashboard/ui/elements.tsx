@@ -37,7 +37,6 @@ interface MeterProps {
   of: number
 }
 
-/** A name, a horizontal bar, and its numbers. */
 export function Meter({ name, label, count, of: all }: MeterProps) {
   const text = `${formatNumber(count)} / ${formatNumber(all)}`
   return (
@@ -62,13 +61,11 @@ export function Pairs({ entries }: { entries: readonly (readonly [name: string, 
 
 interface SectionProps {
   title: string
-  /** What stands beside the title. */
   beside?: ComponentChildren
   class?: string
   children: ComponentChildren
 }
 
-/** A section of a view with a heading, usually a card. */
 export function Card({ title, beside, class: look = 'card', children }: SectionProps) {
   return (
     <section class={`stack ${look}`} aria-label={title}>
@@ -81,7 +78,6 @@ export function Card({ title, beside, class: look = 'card', children }: SectionP
   )
 }
 
-/** A section of the details with a heading. */
 export function Part({ title, children }: Pick<SectionProps, 'title' | 'children'>) {
   return (
     <section class="stack">
@@ -135,7 +131,6 @@ export function ErrorText({ error, rename = (text) => text }: { error: unknown; 
   )
 }
 
-/** The current notes, above everything else. */
 export function Toasts() {
   const place = useRef<HTMLDivElement>(null)
   const shown = toasts.value
@@ -202,9 +197,7 @@ export function useWork() {
 
 interface CopyableProps {
   text: string
-  /** The name of the button. */
   label?: string
-  /** What is shown in place of the text. */
   children?: ComponentChildren
 }
 

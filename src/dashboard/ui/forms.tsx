@@ -49,7 +49,6 @@ export interface FormProps<Body> {
   danger?: boolean
   /** The action of the form. The form shows an error with the labels of its fields. */
   work(body: Body, form: HTMLFormElement): unknown
-  /** What is done with each change. */
   onChange?(body: Body): void
   /** What stands above the fields, below them, and beside the button. */
   above?: ComponentChildren

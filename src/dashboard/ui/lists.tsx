@@ -24,12 +24,10 @@ interface TableProps<Item> {
   columns: readonly Column<Item>[]
   items: readonly Item[]
   keyOf(item: Item): string
-  /** The class of a row. */
-  rowClass?(item: Item): string
   select?: Selection
 }
 
-export function Table<Item>({ label, columns, items, keyOf, rowClass, select }: TableProps<Item>) {
+export function Table<Item>({ label, columns, items, keyOf, select }: TableProps<Item>) {
   const [most, setMost] = useState(MOST)
   const rest = items.length - most
   return (
@@ -47,7 +45,7 @@ export function Table<Item>({ label, columns, items, keyOf, rowClass, select }: 
           {sorted(items, columns)
             .slice(0, most)
             .map((item) => (
-              <tr key={keyOf(item)} class={rowClass?.(item)}>
+              <tr key={keyOf(item)}>
                 {select && <td class="select">{select.box(keyOf(item))}</td>}
                 {columns.map(({ title, class: look, cell }) => (
                   <td key={title} class={look}>
@@ -141,9 +139,7 @@ export function useSelection(shown: readonly string[]): Selection {
 }
 
 interface ListAndDetailProps {
-  /** What the list is of. */
   title: string
-  /** The tools and the list. */
   children: ComponentChildren
   /** A `Detail` while an item is open. */
   detail: ComponentChildren
@@ -164,7 +160,6 @@ export function ListAndDetail({ title, children, detail }: ListAndDetailProps) {
 
 interface DetailProps {
   title: string
-  /** Content beside the title, such as links to the next item. */
   beside?: ComponentChildren
   children: ComponentChildren
 }

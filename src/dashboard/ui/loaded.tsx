@@ -3,14 +3,13 @@ import { useEffect, useState } from 'preact/hooks'
 import { connection, type LoadedData } from '../data.ts'
 import { Button, ErrorText } from './elements.tsx'
 
-/** How long loading stays silent, in milliseconds. */
 const PATIENCE = 1_000
 
 interface LoadedProps<Data> {
   of: LoadedData<Data>
   /** The name of the data in a sentence, such as `the figures`. */
   what: string
-  children(data: Data): ComponentChildren
+  children?: (data: Data) => ComponentChildren
 }
 
 /**
@@ -29,7 +28,7 @@ export function Loaded<Data>({ of, what, children }: LoadedProps<Data>) {
           <ErrorText error={failure} /> <Button words="Try again" kind="small" work={of.refresh} />
         </div>
       )}
-      {data !== undefined && children(data)}
+      {data !== undefined && children?.(data)}
     </>
   )
 }
