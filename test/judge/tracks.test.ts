@@ -145,22 +145,8 @@ type Read = readonly [hours: number, counts: number | Readonly<Record<string, nu
 function read(reads: readonly Read[]): string[] {
   const track = new FigureTrack()
   return reads.flatMap(([hours, counts]) => {
-    const data = Object.entries(typeof counts === 'number' ? { 'a.example': counts } : counts).map(
-      ([domain, count]) => {
-        return {
-          domain,
-          p: 'none',
-          sp: 'none',
-          np: 'none',
-          pct: 100,
-          testing: 'n',
-          dmarc: 99.5,
-          dkim: 0,
-          spf: 0,
-          count,
-        }
-      },
-    )
+    const volumes = Object.entries(typeof counts === 'number' ? { 'a.example': counts } : counts)
+    const data = volumes.map(([domain, count]) => ({ domain, dmarc: 99.5, dkim: 0, spf: 0, count }))
     const headers = { Date: writeDate(MIDNIGHT + hours * 3_600_000) }
     // The recorder's clock says something else, which must not matter.
     const reading = readingOf({ path: '/dmarc', headers, at: 1_000, body: success(data) })
