@@ -59,7 +59,6 @@ export class AnswerCounts {
 function reasonAgainst({ exchange, operation, outcome, failed, response }: ReadExchange): UntoldReason | undefined {
   const { method, body: sent } = exchange.request
   const { status } = response
-  const because = (reason: string, remedy: string): UntoldReason => ({ reason, remedy })
   if (exchange.response === undefined)
     return because('No response was recorded.', 'Record until the response is there.')
   if (failed === 'gateway') return GATEWAY
@@ -78,6 +77,10 @@ function reasonAgainst({ exchange, operation, outcome, failed, response }: ReadE
     return because('The quota was used up.', 'Record longer, beyond the reset of the quota.')
   }
   return code === 'unauthorized' ? because(`The key was refused with ${status}.`, 'Send a valid key.') : undefined
+}
+
+function because(reason: string, remedy: string): UntoldReason {
+  return { reason, remedy }
 }
 
 const USE_NO_KEY = 'Use names for domains and groups that have no key in them.'

@@ -31,7 +31,7 @@ const TAKES: Readonly<Record<string, (success: Admitted) => boolean>> = {
 export function judgeSuccess(success: Omit<Admitted, 'isUnusual'>): void {
   const { asked, belief, report } = success
   const { sure, isOpen } = corridorOf(asked, belief)
-  const isCertain = ({ reliesOn }: SureReason) => reliesOn.every(belief.isCertain)
+  const isCertain = ({ reliesOn = [] }: SureReason) => reliesOn.every(belief.isCertain)
   const missing = sure.find(isCertain) ?? sure[0]
   if (missing !== undefined) {
     const message = `${missing.because} ${listed(missing.codes)} is missing: the service accepted the request.`

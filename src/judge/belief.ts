@@ -245,7 +245,7 @@ export class Belief {
 }
 
 /** Whether two sets have the same members. */
-function areSame(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+export function areSame(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
   if (one.size !== other.size) return false
   for (const each of one) if (!other.has(each)) return false
   return true

@@ -18,18 +18,17 @@ const NO_ERROR = 'The specification names no error for that: each request gets a
  */
 export function checkContract(reading: ReadExchange, asked: AskedRequest, widest: Widest, report: Report): void {
   const { failed } = reading
-  const became = whatBecameOf(reading)
   if (failed === 'gateway') {
-    const message = `${became.slice(0, -1)}, so it is not known what the service has done.`
+    const message = `${whatBecameOf(reading).slice(0, -1)}, so it is not known what the service has done.`
     report({ label: 'cannot tell', what: 'gateway', message })
-  } else if (failed === 'service') report({ what: 'failed', message: `${became} ${NO_ERROR}` })
+  } else if (failed === 'service') report({ what: 'failed', message: `${whatBecameOf(reading)} ${NO_ERROR}` })
   const telling = (say: (reason: string, isOpen: boolean) => string): Tell => {
     return (what, place, reason, { isOpen = false, overlay } = {}) => {
       const message = say(reason, isOpen)
       report({ label: isOpen ? 'another choice' : 'contract violation', what, place, overlay, message })
     }
   }
-  checkRequest({ reading, asked, widest, tell: telling((reason) => `The request ${reason} ${became}`) })
+  checkRequest({ reading, asked, widest, tell: telling((reason) => `The request ${reason} ${whatBecameOf(reading)}`) })
   // A failure is no answer to the request, so the form of the response says nothing. The request is as wrong as ever.
   if (failed === 'gateway' || failed === 'service') return
   const tell = telling((reason, isOpen) => `The response ${reason}${isOpen ? ` ${LEFT_OPEN}` : ''}`)

@@ -149,7 +149,7 @@ function reportStrangers({ entries, shown }: Counted, asked: AskedRequest, repor
   if (stranger !== undefined) {
     report({ what: 'data', message: `The answer names ${show(stranger)}, and the request does not.` })
   }
-  const twice = repeatedIn(entries)
+  const twice = shown.size === entries.length ? undefined : repeatedIn(entries)
   if (twice !== undefined) report({ what: 'data', message: `The answer names ${show(twice)} twice.` })
 }
 

@@ -1,6 +1,6 @@
 import { isObject } from '../ground/json.ts'
 import { show } from '../ground/show.ts'
-import type { Belief, SeenGroup } from './belief.ts'
+import { areSame, type Belief, type SeenGroup } from './belief.ts'
 import { type Admitted, repeatedIn } from './domain-answers.ts'
 import { comparable, mayBeStoredAs } from './names.ts'
 import { areTexts } from './request.ts'
@@ -70,6 +70,8 @@ function compare({ id, name, members }: SeenGroup, what: string, { belief, repor
   if (deleted !== undefined) note('is there', LISTED)
   if (known === undefined) return
   if (!mayBeStoredAs(former, name)) note(`is called ${show(name)}`)
+  // Lists show the same groups again and again.
+  if (areSame(members, known.members)) return
   const wrong = differenceOf(members, known.members, (member) => known.mayHaveLeft.has(member))
   if (wrong !== undefined) note(`has ${wrong.text}`, known.isNew ? 'members-in-the-same-call' : undefined)
 }
@@ -186,7 +188,8 @@ function believeMembers(names: Iterable<string>, { belief, source }: Admitted): 
 function readGroup(value: unknown, { source, report }: Admitted): SeenGroup | undefined {
   const { id, name, domains } = isObject(value) ? value : {}
   if (typeof id !== 'string' || typeof name !== 'string' || !areTexts(domains)) return undefined
-  const twice = repeatedIn(domains)
+  const members = new Set(domains.map(comparable))
+  const twice = members.size === domains.length ? undefined : repeatedIn(domains)
   if (twice !== undefined) report({ what: 'data', message: `The group ${show(id)} names ${show(twice)} twice.` })
-  return { id, name, members: new Set(domains.map(comparable)), by: source.by }
+  return { id, name, members, by: source.by }
 }

@@ -16,7 +16,7 @@ interface Reason {
   /** Any of these codes may stand for it; `undefined` if the specification does not speak of it, so that any code may. */
   codes: readonly string[] | undefined
   /** The id of the assumption that it is about, if it is one. */
-  choice: string | undefined
+  choice?: string | undefined
 }
 
 /** A reason of every admissible service. */
@@ -25,9 +25,9 @@ export interface SureReason extends Reason {
   /** A sentence about the request. */
   because: string
   /** The rule of the specification that demands it, if it has one. */
-  rule: string | undefined
-  /** The domains, or the names of groups, that it rests on; empty if it follows from the request alone. */
-  reliesOn: readonly string[]
+  rule?: string | undefined
+  /** The domains, or the names of groups, that it rests on; absent if it follows from the request alone. */
+  reliesOn?: readonly string[]
 }
 
 /** Stands for an assumption where no alternative of openapi.yaml refuses the request. */
@@ -49,13 +49,9 @@ export class Corridor {
     this.#isOdd = isOdd
   }
 
-  must(
-    codes: readonly string[],
-    because: string,
-    { rule, reliesOn = [], choice }: Partial<Pick<SureReason, 'rule' | 'reliesOn' | 'choice'>> = {},
-  ): void {
-    if (this.#isOdd) this.may(codes, choice)
-    else this.sure.push({ codes, because, rule, reliesOn, choice })
+  must(codes: readonly string[], because: string, more: Omit<SureReason, 'codes' | 'because'> = {}): void {
+    if (this.#isOdd) this.may(codes, more.choice)
+    else this.sure.push({ codes, because, ...more })
   }
 
   may(codes: readonly string[] | undefined, choice?: string): void {
@@ -65,16 +61,19 @@ export class Corridor {
 
   /** Whether some admissible service refuses the request with this code. */
   permits(code: string): boolean {
-    return [...this.sure, ...this.#may].some(({ codes }) => codes === undefined || codes.includes(code))
+    return this.#reasonsFor(code).length > 0
   }
 
   /** The only choice that a refusal with this code can be about. */
   choiceBehind(code: string): string | undefined {
-    const possible = [...this.sure, ...this.#may].filter(({ codes }) => codes === undefined || codes.includes(code))
-    const choices = new Set(possible.map(({ choice }) => choice))
+    const choices = new Set(this.#reasonsFor(code).map(({ choice }) => choice))
     choices.delete(UNLISTED)
     const [only, ...others] = choices
     return others.length === 0 ? only : undefined
+  }
+
+  #reasonsFor(code: string): Reason[] {
+    return [...this.sure, ...this.#may].filter(({ codes }) => codes === undefined || codes.includes(code))
   }
 }
 
