@@ -79,11 +79,6 @@ export class AskedRequest {
     return this.isOddlyTyped || this.isOddlyWritten
   }
 
-  /** Whether it creates or changes a group. */
-  get isAboutGroup(): boolean {
-    return this.call === 'createDomainGroup' || this.call === 'updateDomainGroup'
-  }
-
   /** Whether some service may find the group with this id for the request. */
   asksForGroup(id: string): boolean {
     return this.ids.some((each) => asciiLowered(each) === asciiLowered(id))

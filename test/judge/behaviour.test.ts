@@ -104,10 +104,19 @@ describe('a success with wrong data', () => {
     ['a change that the answer does not show', patch({ add_domains: [C] }), groups(shop(A, B, C), MAIL)],
     ['a removal that the answer does not show', patch({ remove_domains: [A] }), groups(shop(B), MAIL)],
     ['a member that has moved', create({ name: 'New', domains: [A] }, group('n', 'New', A)), one(shop(B))],
+    ['a group with its own name in other case', patch({ name: 'SHOP' }, group('4fTq81Zb', 'SHOP', A, B))],
+    ['a group that the list before has lacked', groups(SHOP), groups(SHOP)],
+    ['a domain that the list before has lacked', list(A, B), list(A, B)],
     ['a removal of a text that matches no member', patch({ remove_domains: ['A.example.', 'x'] }, SHOP)],
   ])('is none if it shows %s', async (_, ...steps) => {
     expect(await found(...steps)).toEqual([])
   })
+})
+
+it('of an account that is not known, nothing is wrong', async () => {
+  for (const step of [one(SHOP), patch({ name: 'New' }), destroy('m'), create({ name: 'N', domains: [A] }, group('n', 'N', A))]) {
+    expect(await judgeLast([step])).toEqual([])
+  }
 })
 
 describe('a refusal without a reason', () => {

@@ -350,7 +350,7 @@ describe('a body of whatever kind never throws, and is found:', () => {
     ['deep arrays', `{"success":true,"data":{"domains":${deep(50_000)}}}`],
     ['deep items', `{"success":true,"data":{"domains":[${deep(90)},${deep(90)}]}}`],
     ['300,000 items', `{"success":true,"data":{"domains":[${'1,'.repeat(300_000)}1]}}`],
-    ['many fields', `{"success":true,"data":{${Array.from({ length: 20_000 }, (_, i) => `"f${i}":1`).join()}}}`],
+    ['many fields', `{"success":true,"data":{${Array.from({ length: 5_000 }, (_, i) => `"f${i}":1`).join()}}}`],
     ['numbers beyond numbers', '{"success":true,"data":{"domains":[1e999,-0,1e-999]}}'],
     ['NaN', '{"success":true,"data":{"domains":[NaN]}}'],
     ['fields twice', '{"success":true,"success":false,"data":{"domains":[1]},"data":{"domains":2}}'],
@@ -372,7 +372,7 @@ describe('a body of whatever kind never throws, and is found:', () => {
   })
 })
 
-it.each([1, 2, 3, 4, 5, 6, 7, 8])(
+it.each([1, 2, 3])(
   'a service that keeps the specification is not accused of one exchange: %d',
   (seed) => {
     const read = createReader(widest.contract)
