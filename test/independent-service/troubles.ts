@@ -134,6 +134,10 @@ export function serviceUnder({ profile = PLAIN, prepare, between, stale }: Circu
 /** The exchanges of a session with the service under a circumstance. Only where nobody interferes, there is a sole writer. */
 export function playUnder(circumstance: Circumstance, session: Session) {
   const { trouble, begin, between, stale } = circumstance
-  const exchanges = play(session, serviceUnder(circumstance), { trouble, begin, pace: stale === undefined ? 1_500 : 300 })
+  const exchanges = play(session, serviceUnder(circumstance), {
+    trouble,
+    begin,
+    pace: stale === undefined ? 1_500 : 300,
+  })
   return { exchanges, isSoleWriter: between === undefined && stale === undefined }
 }

@@ -114,7 +114,12 @@ describe('a success with wrong data', () => {
 })
 
 it('of an account that is not known, nothing is wrong', async () => {
-  for (const step of [one(SHOP), patch({ name: 'New' }), destroy('m'), create({ name: 'N', domains: [A] }, group('n', 'N', A))]) {
+  for (const step of [
+    one(SHOP),
+    patch({ name: 'New' }),
+    destroy('m'),
+    create({ name: 'N', domains: [A] }, group('n', 'N', A)),
+  ]) {
     expect(await judgeLast([step])).toEqual([])
   }
 })

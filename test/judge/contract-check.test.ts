@@ -372,13 +372,10 @@ describe('a body of whatever kind never throws, and is found:', () => {
   })
 })
 
-it.each([1, 2, 3])(
-  'a service that keeps the specification is not accused of one exchange: %d',
-  (seed) => {
-    const read = createReader(widest.contract)
-    for (const exchange of play(thoroughSession, new Twins(randomProfile(seed)))) {
-      const found = judgeSingle(read(exchange), widest)
-      expect(found.filter((finding) => isFailure(finding) && partyOf(finding) === 'service')).toEqual([])
-    }
-  },
-)
+it.each([1, 2, 3])('a service that keeps the specification is not accused of one exchange: %d', (seed) => {
+  const read = createReader(widest.contract)
+  for (const exchange of play(thoroughSession, new Twins(randomProfile(seed)))) {
+    const found = judgeSingle(read(exchange), widest)
+    expect(found.filter((finding) => isFailure(finding) && partyOf(finding) === 'service')).toEqual([])
+  }
+})
