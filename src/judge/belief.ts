@@ -28,7 +28,7 @@ export interface SeenGroup {
 }
 
 /** What is believed of a group that exists. */
-export interface GroupBelief extends Omit<SeenGroup, 'id'> {
+interface GroupBelief extends Omit<SeenGroup, 'id'> {
   /** Members that may have left it for another group: a service may allow a domain in one group only. */
   mayHaveLeft: ReadonlySet<string>
   /** The number of its creation among all additions that were seen, if it is one of them. */

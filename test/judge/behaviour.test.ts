@@ -12,6 +12,7 @@ const FIFTY = Array.from({ length: 50 }, (_, index) => `d${index}.example`)
 const one = (shown: unknown): Step => ({ path: '/domaingroups?id=4fTq81Zb', body: success({ group: shown }) })
 const patch = (sent: object, shown?: unknown) => change('4fTq81Zb', sent, shown === undefined ? {} : { group: shown })
 const shop = (...members: string[]) => group('4fTq81Zb', 'Shop', ...members)
+const records = (...names: string[]): Step => ({ path: '/dmarc', body: success(names.map((domain) => ({ domain }))) })
 const addSent = (sent: unknown): Step => ({ ...add([X]), sent })
 
 /** What is found of the last step, but for what the document alone forbids. */
@@ -53,6 +54,9 @@ describe('a success with wrong data', () => {
     ['broken-rule/addDomains/200/count-of-added', add([X], [X], 2)],
     ['broken-rule/addDomains/200/count-of-added', add([X, Y], [X, Y], 1)],
     ['broken-rule/addDomains/200/no-duplicates', add([A], [], 1)],
+    ['broken-rule/addDomains/200/no-duplicates', add([A], [], -1)],
+    ['broken-rule/listDmarc/200/one-record-per-domain', records(A, B, C), records(A, B)],
+    ['broken-rule/listDmarc/200/one-record-per-domain', records(A, B, C, X)],
     ['broken-rule/deleteDomains/200/deleted-domains-answered', remove([A, B], [A])],
     ['broken-rule/deleteDomains/200/deleted-domains-answered', remove([A], [A], 2)],
     ['broken-rule/listDomains/200/all-domains-listed', list(A, B, C, 'A.example')],
@@ -104,6 +108,7 @@ describe('a success with wrong data', () => {
     ['a change that the answer does not show', patch({ add_domains: [C] }), groups(shop(A, B, C), MAIL)],
     ['a removal that the answer does not show', patch({ remove_domains: [A] }), groups(shop(B), MAIL)],
     ['a member that has moved', create({ name: 'New', domains: [A] }, group('n', 'New', A)), one(shop(B))],
+    ['no record of a new domain', records(A, B)],
     ['a group with its own name in other case', patch({ name: 'SHOP' }, group('4fTq81Zb', 'SHOP', A, B))],
     ['a group that the list before has lacked', groups(SHOP), groups(SHOP)],
     ['a domain that the list before has lacked', list(A, B), list(A, B)],
@@ -111,6 +116,10 @@ describe('a success with wrong data', () => {
   ])('is none if it shows %s', async (_, ...steps) => {
     expect(await found(...steps)).toEqual([])
   })
+})
+
+it('a group that is listed twice has not the name of another', async () => {
+  expect(await found(groups(SHOP, MAIL, MAIL))).toEqual(['broken-rule/listDomainGroups/200/groups-with-count'])
 })
 
 it('of an account that is not known, nothing is wrong', async () => {
