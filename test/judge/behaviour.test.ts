@@ -110,6 +110,7 @@ describe('a success with wrong data', () => {
     ['a member that has moved', create({ name: 'New', domains: [A] }, group('n', 'New', A)), one(shop(B))],
     ['no record of a new domain', records(A, B)],
     ['a group with its own name in other case', patch({ name: 'SHOP' }, group('4fTq81Zb', 'SHOP', A, B))],
+    ['a member that a change has moved', change('m', { add_domains: [A] }, {}), one(shop(B))],
     ['a group that the list before has lacked', groups(SHOP), groups(SHOP)],
     ['a domain that the list before has lacked', list(A, B), list(A, B)],
     ['a removal of a text that matches no member', patch({ remove_domains: ['A.example.', 'x'] }, SHOP)],
