@@ -24,7 +24,6 @@ export class AnswerCounts {
   /** How often each operation answered with each status, as `listDomains/200`. */
   readonly counts = new Map<string, number>()
   readonly #operations: readonly Operation[]
-  readonly #asked = new Set<string>()
   readonly #reasons = new Map<string, Untold>()
 
   constructor(operations: readonly Operation[]) {
@@ -34,10 +33,8 @@ export class AnswerCounts {
   note(reading: ReadExchange): void {
     const { exchange, operation, response } = reading
     if (exchange.response !== undefined) {
-      const subject = operation?.id ?? `${exchange.request.method} outside`
-      const answer = `${subject}/${response.status}`
+      const answer = `${operation?.id ?? `${exchange.request.method} outside`}/${response.status}`
       this.counts.set(answer, (this.counts.get(answer) ?? 0) + 1)
-      this.#asked.add(subject)
     }
     const found = reasonAgainst(reading)
     if (found === undefined) return
@@ -53,7 +50,8 @@ export class AnswerCounts {
 
   /** The operations that were not asked, or never answered. */
   get unasked(): readonly string[] {
-    return this.#operations.map(({ id }) => id).filter((id) => !this.#asked.has(id))
+    const asked = new Set([...this.counts.keys()].map((answer) => answer.split('/')[0]))
+    return this.#operations.map(({ id }) => id).filter((id) => !asked.has(id))
   }
 }
 
@@ -61,27 +59,28 @@ export class AnswerCounts {
 function reasonAgainst({ exchange, operation, outcome, failed, response }: ReadExchange): UntoldReason | undefined {
   const { method, body: sent } = exchange.request
   const { status } = response
-  if (exchange.response === undefined) {
-    return { reason: 'No response was recorded.', remedy: 'Record until the response is there.' }
-  }
+  if (exchange.response === undefined)
+    return because('No response was recorded.', 'Record until the response is there.')
   if (failed === 'gateway') return GATEWAY
-  if (method === 'HEAD') return { reason: 'A response to HEAD has no body.', remedy: 'Send GET.' }
+  if (method === 'HEAD') return because('A response to HEAD has no body.', 'Send GET.')
   for (const body of operation?.readsBody ? [response.body, sent] : [response.body]) {
-    if (!body.isKnown) return { reason: body.reason, remedy: body.reason === REDACTED ? USE_NO_KEY : RECORD_BODIES }
+    if (!body.isKnown) return because(body.reason, body.reason === REDACTED ? USE_NO_KEY : RECORD_BODIES)
   }
-  if (failed !== undefined) {
-    return { reason: `The service failed with ${status}.`, remedy: 'Record again when the service works.' }
-  }
-  if (outcome.kind === 'unreadable' && status >= 400) {
+  if (failed !== undefined) return because(`The service failed with ${status}.`, 'Record again when the service works.')
+  if (status < 400) return undefined
+  if (outcome.kind === 'unreadable') {
     const reason = `A response with ${status} has not the envelope of the service.`
-    return { reason, remedy: 'Check the base URL and the key.' }
+    return because(reason, 'Check the base URL and the key.')
   }
-  const code = outcome.kind === 'refusal' && status >= 400 ? outcome.code : undefined
+  const code = outcome.kind === 'refusal' ? outcome.code : undefined
   if (code === 'rate_limited') {
-    return { reason: 'The quota was used up.', remedy: 'Record longer, beyond the reset of the quota.' }
+    return because('The quota was used up.', 'Record longer, beyond the reset of the quota.')
   }
-  if (code !== 'unauthorized') return undefined
-  return { reason: `The key was refused with ${status}.`, remedy: 'Send a valid key.' }
+  return code === 'unauthorized' ? because(`The key was refused with ${status}.`, 'Send a valid key.') : undefined
+}
+
+function because(reason: string, remedy: string): UntoldReason {
+  return { reason, remedy }
 }
 
 const USE_NO_KEY = 'Use names for domains and groups that have no key in them.'

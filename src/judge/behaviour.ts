@@ -1,8 +1,15 @@
 import type { Belief } from './belief.ts'
 import { type Admitted, takeAddition, takeDomains, takeRecords, takeRemoval } from './domain-answers.ts'
 import { takeChange, takeCreation, takeDeletion, takeGroups } from './group-answers.ts'
-import { comparable } from './names.ts'
-import { type Corridor, corridorOf, MOST_ADDED, permitsAnywhere, type SureRefusal } from './refusals.ts'
+import {
+  type Corridor,
+  corridorOf,
+  isCertainAbout,
+  MOST_ADDED,
+  permitsAnywhere,
+  type SureReason,
+  VAGUE,
+} from './refusals.ts'
 import type { AskedRequest } from './request.ts'
 
 /**
@@ -21,10 +28,10 @@ const TAKES: Readonly<Record<string, (success: Admitted) => boolean>> = {
 }
 
 /** Judges a success: whether the request had to be refused, and what is certain of the data. */
-export function judgeSuccess(success: Admitted): void {
+export function judgeSuccess(success: Omit<Admitted, 'isUnusual'>): void {
   const { asked, belief, report } = success
-  const { sure } = corridorOf(asked, belief)
-  const isCertain = ({ reliesOn = [] }: SureRefusal) => reliesOn.every((name) => belief.isCertain(name))
+  const { sure, isOpen } = corridorOf(asked, belief)
+  const isCertain = ({ reliesOn = [] }: SureReason) => reliesOn.every(belief.isCertain)
   const missing = sure.find(isCertain) ?? sure[0]
   if (missing !== undefined) {
     const message = `${missing.because} ${listed(missing.codes)} is missing: the service accepted the request.`
@@ -35,24 +42,21 @@ export function judgeSuccess(success: Admitted): void {
       return
     }
   }
-  if (TAKES[asked.call]?.(success) === false) doubtWhatIsNamed(asked, belief)
+  if (TAKES[asked.call]?.({ ...success, isUnusual: isOpen }) === false) doubtWhatIsNamed(asked, belief)
 }
 
 /** Judges a refusal: whether a reason is possible for it. */
-export function judgeRefusal({ asked, belief, report }: Admitted, code: string): void {
+export function judgeRefusal(
+  { asked, belief, report }: Pick<Admitted, 'asked' | 'belief' | 'report'>,
+  code: string,
+): void {
   const corridor = corridorOf(asked, belief)
   if (!corridor.permits(code)) {
     // Another client may have brought about a state of the account that explains it.
-    const isDoubtful = permitsAnywhere(asked, code) && !namesIn(asked, belief).every((name) => belief.isCertain(name))
+    const isDoubtful = permitsAnywhere(asked, code) && !isCertainAbout(asked, belief)
     report({ rule: ruleAgainst(code, corridor, asked), what: code, message: whyNot(code, corridor), isDoubtful })
   }
   doubtPart(asked, code, belief)
-}
-
-/** The domains and groups that a request is about. */
-function namesIn(asked: AskedRequest, belief: Belief): readonly string[] {
-  const groups = asked.ids.map((id) => (belief.groups.get(id) ?? belief.gone.get(id))?.name ?? '')
-  return [...asked.allNames, ...groups, ...(asked.has('name') ? [asked.text('name') ?? ''] : [])]
 }
 
 function whyNot(code: string, { sure: [sure] }: Corridor): string {
@@ -113,23 +117,16 @@ function doubtAnswer(asked: AskedRequest, belief: Belief): void {
 }
 
 /** The refusals of which a service may have carried out a part: nothing says that a request is done wholly or not at all. */
-const IN_PART: ReadonlySet<string> = new Set([
-  ...['invalid_domain', 'invalid_request_body', 'invalid_field_type', 'missing_field', 'request_too_large'],
-  ...['not_monitored', 'domain_delete_failed'],
-])
+const IN_PART: ReadonlySet<string> = new Set([...VAGUE, 'not_monitored', 'domain_delete_failed'])
 
 /** A service may add or remove a part of what it names in a request of which it refuses the rest. */
 function doubtPart(asked: AskedRequest, code: string, belief: Belief): void {
   if (!IN_PART.has(code)) return
-  const domains = asked.list('domains').map(comparable)
-  if (asked.call === 'addDomains' && domains.some((name) => belief.isMonitored(name) !== false)) {
+  const domains = asked.names('domains')
+  if (asked.call === 'addDomains' && [...domains].some((name) => belief.isMonitored(name) !== false)) {
     doubtDomains(domains, asked, belief)
-  }
-  if (asked.call === 'deleteDomains' && domains.length > 1) {
-    doubtDomains(domains, asked, belief)
-    belief.doubtMembers(domains)
-  }
-  if (asked.call === 'updateDomainGroup' && asked.list('add_domains').length > 1) {
+  } else if (asked.call === 'deleteDomains' && asked.list('domains').length > 1) doubtWhatIsNamed(asked, belief)
+  else if (asked.call === 'updateDomainGroup' && asked.list('add_domains').length > 1) {
     belief.doubtGroups(asked.ids)
     belief.doubtMembers(asked.names('add_domains'))
   }

@@ -6,35 +6,36 @@ interface DomainBelief {
   isMonitored: boolean | undefined
   /** As the last request or response spelt it. */
   spelling: string
-  /** The number of its addition among all that were seen, if it is one of them. */
-  order?: number
-  /** When the request that added it was answered, if that was seen. */
-  addedAt?: number
   /** When it was first seen since it was last not monitored. */
   knownSince: number
+  /** The id of the exchange that showed it last. */
+  by: string
+  /** The number of its addition among all that were seen, and when that was answered, if it is one of them. */
+  order?: number
+  addedAt?: number
   /** Whether it had a record in a list of all records. */
   hadRecord?: boolean
   /** Whether a group with it was deleted since the last list of all domains. */
   isReleased?: boolean
-  /** The id of the exchange that showed it last. */
+}
+
+/** A group as a response shows it. Members are in comparable form. */
+export interface SeenGroup {
+  id: string
+  name: string
+  members: ReadonlySet<string>
   by: string
 }
 
-/** What is believed of a group that exists. Members are in comparable form. */
-export interface GroupBelief {
-  name: string
-  members: ReadonlySet<string>
+/** What is believed of a group that exists. */
+interface GroupBelief extends Omit<SeenGroup, 'id'> {
   /** Members that may have left it for another group: a service may allow a domain in one group only. */
   mayHaveLeft: ReadonlySet<string>
   /** The number of its creation among all additions that were seen, if it is one of them. */
   order?: number | undefined
   /** Whether nothing but its creation was seen. */
   isNew: boolean
-  by: string
 }
-
-/** A group as a response shows it. */
-export type SeenGroup = Pick<GroupBelief, 'name' | 'members' | 'by'> & { id: string }
 
 /** The exchange that shows something. */
 export interface Source {
@@ -62,6 +63,11 @@ export class Belief {
   readonly #domains = new Map<string, DomainBelief>()
   readonly #groups = new Map<string, GroupBelief>()
   readonly #gone = new Map<string, Pick<GroupBelief, 'name' | 'by'>>()
+  readonly domains: ReadonlyMap<string, DomainBelief> = this.#domains
+  /** The groups that exist, by id. */
+  readonly groups: ReadonlyMap<string, GroupBelief> = this.#groups
+  /** The groups that were deleted. */
+  readonly gone: ReadonlyMap<string, Pick<GroupBelief, 'name' | 'by'>> = this.#gone
   /** The ids of groups by member, and by name in the form of `loosely`. */
   readonly #idsByMember = new Map<string, Set<string>>()
   readonly #idsByName = new Map<string, Set<string>>()
@@ -69,25 +75,6 @@ export class Belief {
 
   constructor(isCertain: (name: string) => boolean = () => false) {
     this.isCertain = isCertain
-  }
-
-  get domains(): ReadonlyMap<string, DomainBelief> {
-    return this.#domains
-  }
-
-  /** The groups that exist, by id. */
-  get groups(): ReadonlyMap<string, GroupBelief> {
-    return this.#groups
-  }
-
-  /** The groups that were deleted. */
-  get gone(): ReadonlyMap<string, Pick<GroupBelief, 'name' | 'by'>> {
-    return this.#gone
-  }
-
-  /** How much is remembered. */
-  get size(): number {
-    return this.#domains.size + this.#groups.size + this.#gone.size + this.#idsByMember.size
   }
 
   /** `undefined` if it is not known. */
@@ -133,7 +120,7 @@ export class Belief {
     }
     known.spelling = spelling
     known.by = by
-    if (hasRecord) known.hadRecord = true
+    known.hadRecord ||= hasRecord
   }
 
   /** The domain is not monitored any more, and so no member of a group. */
@@ -167,13 +154,9 @@ export class Belief {
   /** A response shows the group. */
   seeGroup({ id, ...seen }: SeenGroup): void {
     const known = this.#groups.get(id)
-    if (known === undefined || known.name !== seen.name || !areSame(known.members, seen.members)) {
-      this.#setGroup(id, { ...seen, mayHaveLeft: NONE, order: known?.order, isNew: false })
-      return
-    }
-    known.by = seen.by
-    known.isNew = false
-    known.mayHaveLeft = NONE
+    const isSame = known?.name === seen.name && areSame(known.members, seen.members)
+    if (isSame) Object.assign(known, { by: seen.by, isNew: false, mayHaveLeft: NONE })
+    else this.#setGroup(id, { ...seen, mayHaveLeft: NONE, order: known?.order, isNew: false })
   }
 
   /** What a request has changed of a group, which no response shows. */
@@ -182,7 +165,7 @@ export class Belief {
     if (known !== undefined) this.#setGroup(id, { ...known, isNew: false, ...change })
   }
 
-  removeGroup(id: string, { by }: Source): void {
+  removeGroup(id: string, by: string): void {
     const { name = '', members = NONE } = this.#groups.get(id) ?? {}
     for (const member of members) {
       const known = this.#domains.get(member)
@@ -193,7 +176,7 @@ export class Belief {
   }
 
   /** Nobody knows any more whether the groups exist, or how they are. A deleted group stays so: no id is used twice. */
-  doubtGroups(ids: Iterable<string> = [...this.#groups.keys()]): void {
+  doubtGroups(ids: Iterable<string> = this.#groups.keys()): void {
     this.areGroupsComplete = false
     for (const id of [...ids]) this.#dropGroup(id)
   }
@@ -208,8 +191,7 @@ export class Belief {
     for (const name of names) {
       for (const id of this.groupsWith(name)) {
         const group = this.#groups.get(id)
-        if (id === to || group === undefined || group.mayHaveLeft.has(name)) continue
-        group.mayHaveLeft = new Set([...group.mayHaveLeft, name])
+        if (id !== to && group !== undefined) group.mayHaveLeft = new Set([...group.mayHaveLeft, name])
       }
     }
   }
@@ -242,21 +224,28 @@ export class Belief {
       return
     }
     this.#groups.set(id, belief)
-    add(this.#idsByName, loosely(belief.name), id)
-    for (const member of belief.members) add(this.#idsByMember, member, id)
+    for (const [index, key] of this.#keysOf(belief)) index.set(key, (index.get(key) ?? new Set()).add(id))
   }
 
   #dropGroup(id: string): void {
     const known = this.#groups.get(id)
     if (known === undefined) return
     this.#groups.delete(id)
-    remove(this.#idsByName, loosely(known.name), id)
-    for (const member of known.members) remove(this.#idsByMember, member, id)
+    for (const [index, key] of this.#keysOf(known)) {
+      const ids = index.get(key)
+      if (ids?.delete(id) && ids.size === 0) index.delete(key)
+    }
+  }
+
+  /** Under what the ids of a group are found. */
+  #keysOf({ name, members }: GroupBelief): [index: Map<string, Set<string>>, key: string][] {
+    const byMember = [...members].map((member): [Map<string, Set<string>>, string] => [this.#idsByMember, member])
+    return [[this.#idsByName, loosely(name)], ...byMember]
   }
 }
 
 /** Whether two sets have the same members. */
-function areSame(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+export function areSame(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
   if (one.size !== other.size) return false
   for (const each of one) if (!other.has(each)) return false
   return true
@@ -264,21 +253,4 @@ function areSame(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean 
 
 function without(set: ReadonlySet<string>, item: string): ReadonlySet<string> {
   return new Set([...set].filter((each) => each !== item))
-}
-
-/** Whether there is an id that is none of `own`. */
-export function hasOther(ids: ReadonlySet<string>, own: readonly string[]): boolean {
-  for (const id of ids) if (!own.includes(id)) return true
-  return false
-}
-
-function add(index: Map<string, Set<string>>, key: string, id: string): void {
-  const ids = index.get(key)
-  if (ids === undefined) index.set(key, new Set([id]))
-  else ids.add(id)
-}
-
-function remove(index: Map<string, Set<string>>, key: string, id: string): void {
-  const ids = index.get(key)
-  if (ids?.delete(id) && ids.size === 0) index.delete(key)
 }

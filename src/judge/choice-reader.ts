@@ -2,33 +2,32 @@ import { pointerOf } from '../contract/api.ts'
 import type { Choices } from '../contract/choices.ts'
 import { isObject, type Json, mergePatch, valueAt } from '../ground/json.ts'
 import { IN_LISTS } from './choices-in-lists.ts'
-import { IN_REQUESTS, openPartsOf } from './choices-in-requests.ts'
+import { IN_REQUESTS } from './choices-in-requests.ts'
 import { IN_RESPONSES, isFoundLeniently } from './choices-in-responses.ts'
 import { isKeyless, isOfGate, isRefusedUnread } from './gate.ts'
 import {
   type ChoiceObservation,
-  type ChoiceRow,
-  type ChoiceRows,
+  type ChoiceTable,
   OpenChoice,
+  type ReadChoice,
   type SeenExchange,
 } from './open-choice.ts'
+import { certainCorridorOf } from './refusals.ts'
 
 /** Services show most of their choices in each answer: after so many of one kind, only one of so many is read. */
 const READ = { first: 100, oneOf: 8 }
 /** Where openapi.yaml has the statuses of codes. */
 const ERRORS = '/x-errors'
 
-/** A choice, and the way to read it. */
-type Reader = ChoiceRow & { choice: OpenChoice }
+type Readers = readonly { choice: OpenChoice; read: ReadChoice }[]
 
-/** What exchanges of one kind can show, and how many there were. */
+/** What exchanges of one kind can show. */
 interface Selection {
-  inAnswer: readonly Reader[]
-  inRequest: readonly Reader[]
-  exchanges: number
+  inAnswer: Readers
+  inRequest: Readers
+  /** Whether the next answer is to be read. */
+  isDue(): boolean
 }
-
-type Note = (shown: ChoiceObservation) => void
 
 /**
  * Reads from exchanges which choices a service has made, one choice at a time. What depends on two choices says nothing
@@ -39,8 +38,7 @@ export class ChoiceReader {
   readonly #byPlace = new Map<string, OpenChoice>()
   readonly #knows: (code: string) => boolean
   readonly #refreshes: readonly string[]
-  /** By operation, of successes and of refusals. */
-  readonly #selections = [new Map<string, Selection>(), new Map<string, Selection>()] as const
+  readonly #selections = new Map<string, Selection>()
 
   constructor({ contract, assumptions }: Choices) {
     for (const { id, place, alternatives } of assumptions) {
@@ -56,42 +54,63 @@ export class ChoiceReader {
 
   /** What was noted of all choices. */
   get observations(): readonly ChoiceObservation[] {
-    return [...this.#choices.values()].flatMap(({ observations }) => observations)
+    return [...this.#choices.values()].flatMap(({ observations }) => [...observations.values()])
   }
 
-  /** Tells what an exchange shows. */
-  read(given: Pick<SeenExchange, 'reading' | 'asked' | 'quota' | 'track'>, note: Note): void {
-    const { reading, asked } = given
+  /** Notes what an exchange shows, and returns it. */
+  read(given: Pick<SeenExchange, 'reading' | 'asked' | 'quota' | 'track'>): readonly ChoiceObservation[] {
+    const { reading, asked, track, quota } = given
     const { outcome, failed, exchange, response, sentAt, lenient, operation } = reading
-    if (failed !== undefined || outcome.kind === 'unreadable') return
+    if (failed !== undefined || outcome.kind === 'unreadable') return []
     const code = outcome.kind === 'refusal' ? outcome.code : undefined
-    if (code === undefined ? response.status >= 300 : !this.#knows(code)) return
-    const selection = this.#select(lenient.ok ? lenient.operation.id : '', code === undefined)
+    if (code === undefined ? response.status >= 300 : !this.#knows(code)) return []
+    const { inAnswer, inRequest, isDue } = this.#select(lenient.ok ? lenient.operation.id : '', code === undefined)
     const now = sentAt ?? exchange.until
-    const seen: SeenExchange = { ...given, code, now, parts: NOTHING_OPEN, refreshes: this.#refreshes }
-    const status = this.#readStatus(seen)
-    if (status !== undefined) note(status)
-    const number = selection.exchanges++
-    if (number < READ.first || number % READ.oneOf === 0) readAll(selection.inAnswer, seen, note)
+    const seen: SeenExchange = {
+      reading,
+      asked,
+      track,
+      quota,
+      code,
+      now,
+      reason: undefined,
+      refreshes: this.#refreshes,
+    }
+    const shown = [this.#readStatus(seen)]
+    const noteAll = (readers: Readers) => {
+      for (const { choice, read } of readers) shown.push(choice.note(read(seen), exchange.id))
+    }
+    if (isDue()) noteAll(inAnswer)
     // The service must have looked at a body or a query, and what was there before must be known.
     const isRead = operation !== undefined && !isOfGate(code) && !exchange.overlaps && asked.body !== 'unknown'
-    if (!isRead || (asked.form === undefined && !asked.hasUnknownParameter)) return
-    seen.parts = openPartsOf(asked)
-    readAll(selection.inRequest, seen, note)
+    if (isRead && (asked.form !== undefined || asked.hasUnknownParameter)) {
+      // A service that refuses a request unread has not seen what is open about it.
+      const isReason = code !== undefined && !isRefusedUnread(reading)
+      if (isReason) seen.reason = certainCorridorOf(asked, track.belief).choiceBehind(code)
+      noteAll(inRequest)
+    }
+    return shown.filter((each) => each !== undefined)
   }
 
   #select(operation: string, isSuccess: boolean): Selection {
-    const selections = this.#selections[isSuccess ? 0 : 1]
-    const known = selections.get(operation)
+    const kind = isSuccess ? 'success' : 'refusal'
+    const known = this.#selections.get(`${operation} ${kind}`)
     if (known !== undefined) return known
-    const of = (...tables: readonly ChoiceRows[]) =>
-      tables.flatMap(Object.entries).flatMap(([id, row]: [string, ChoiceRow]): Reader[] => {
-        const choice = this.#choices.get(id)
-        const isOther = row.on !== undefined && (row.on === 'success') !== isSuccess
-        return choice === undefined || isOther || row.of?.includes(operation) === false ? [] : [{ ...row, choice }]
-      })
-    const selection = { inAnswer: of(IN_RESPONSES, IN_LISTS), inRequest: of(IN_REQUESTS), exchanges: 0 }
-    selections.set(operation, selection)
+    const readersIn = (table: ChoiceTable) =>
+      ['any', kind, operation]
+        .flatMap((part) => Object.entries(table[part] ?? {}))
+        .flatMap(([id, read]) => {
+          const choice = this.#choices.get(id)
+          return choice === undefined ? [] : [{ choice, read }]
+        })
+    let exchanges = 0
+    const isDue = () => {
+      const number = exchanges++
+      return number < READ.first || number % READ.oneOf === 0
+    }
+    const inAnswer = [...readersIn(IN_RESPONSES), ...readersIn(IN_LISTS)]
+    const selection = { inAnswer, inRequest: readersIn(IN_REQUESTS), isDue }
+    this.#selections.set(`${operation} ${kind}`, selection)
     return selection
   }
 
@@ -99,7 +118,7 @@ export class ChoiceReader {
   #readStatus({ reading, code }: SeenExchange): ChoiceObservation | undefined {
     const { operation, route, lenient, response, exchange } = reading
     const { status } = response
-    const read = (place: string, fits: (holder: Json) => boolean) => this.#byPlace.get(place)?.those(fits)
+    const read = (place: string, fits: (holder: Json) => boolean) => this.#byPlace.get(place)?.note(fits, exchange.id)
     if (code === undefined) {
       const hasStatus = ({ responses }: Json) => isObject(responses) && isObject(responses[status])
       return operation && read(pointerOf(operation), hasStatus)
@@ -114,14 +133,5 @@ export class ChoiceReader {
     return read(isOutside ? `${ERRORS}/not_found/reasons/${reason}` : `${ERRORS}/${code}`, (holder) => {
       return holder['status'] === status && (!isOutside || (holder['code'] ?? 'not_found') === code)
     })
-  }
-}
-
-const NOTHING_OPEN: ReadonlySet<string> = new Set()
-
-function readAll(readers: readonly Reader[], seen: SeenExchange, note: Note): void {
-  for (const { read, choice } of readers) {
-    const shown = read(seen, choice)
-    if (shown !== undefined) note(shown)
   }
 }

@@ -8,13 +8,11 @@ export class SchemeTrack {
   /** Whether the latest exchange shows that a key that is valid before and after was refused for the spelling. */
   isShown = false
   #wasAdmitted = false
-  /** Whether the key was refused for the spelling of its scheme. It must be valid afterwards, too. */
   #isPending = false
 
   take({ exchange, operation, outcome }: ReadExchange): void {
     this.isShown = false
-    if (operation === undefined) return
-    const form = formOf(exchange.request.credentials)
+    const form = operation && formOf(exchange.request.credentials)
     const isRefused = outcome.kind === 'refusal' && outcome.code === 'unauthorized'
     if (form === 'any-case' && isRefused && this.#wasAdmitted) this.#isPending = true
     if (form !== 'exact') return
@@ -41,7 +39,7 @@ export class ChargeTrack {
   shown: 'authenticated' | 'successful' | undefined
   readonly #enough: typeof ENOUGH
   /** By path, what the latest response said, and when it was complete. */
-  readonly #latest = new Map<string, { fields: QuotaFields; until: number }>()
+  readonly #latest = new Map<string, QuotaFields & { until: number }>()
   #steps = { refused: 0, success: 0 }
 
   constructor(isSoleWriter: boolean) {
@@ -57,12 +55,11 @@ export class ChargeTrack {
       this.#latest.delete(operation.path)
       return
     }
-    this.#latest.set(operation.path, { fields, until: exchange.until })
+    this.#latest.set(operation.path, { ...fields, until: exchange.until })
     if (outcome.kind === 'refusal' && isOfGate(outcome.code)) return
-    if (last === undefined || exchange.overlaps || exchange.at < last.until) return
-    const isSameWindow = last.fields.limit === fields.limit && Math.abs(last.fields.end - fields.end) <= TOLERANCE
-    if (!isSameWindow || last.fields.remaining === 0) return
-    const lowered = last.fields.remaining - fields.remaining
+    if (last === undefined || exchange.overlaps || exchange.at < last.until || last.remaining === 0) return
+    if (last.limit !== fields.limit || Math.abs(last.end - fields.end) > TOLERANCE) return
+    const lowered = last.remaining - fields.remaining
     const kind = outcome.kind === 'success' ? 'success' : 'refused'
     if (lowered === 1) this.#steps[kind]++
     else if (lowered > 1) this.#steps = { refused: 0, success: 0 }

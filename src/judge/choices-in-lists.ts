@@ -1,7 +1,7 @@
 import { refreshDay } from '../domain/dmarc.ts'
 import type { Belief } from './belief.ts'
 import { comparable, isPlainHostname } from './names.ts'
-import type { ChoiceRow, ChoiceRows, SeenExchange } from './open-choice.ts'
+import type { ChoiceTable, ReadChoice, SeenExchange } from './open-choice.ts'
 
 /** Other clients may have removed and added again this many items unseen. With more, the order of a list counts. */
 const TOLERATED = 2
@@ -12,7 +12,7 @@ const AT_ONCE = 30_000
 /** In milliseconds: after the processing and the time to the next refresh, each domain has a record. */
 const LONGEST_PROCESSING = 48 * 3_600_000
 /** Upper case in the name of a domain, if the name says nothing about other choices. */
-const IN_OTHER_CASE = /[A-Z]/
+const isInOtherCase = (name: string) => /[A-Z]/.test(name) && isPlainHostname(name)
 
 /** An item of a list: the name that it may be sorted by, and whether another client may have moved it. */
 interface Listed {
@@ -22,88 +22,70 @@ interface Listed {
   isCertain: boolean
 }
 
-const orderOf = (operation: string, lists: 'domains' | 'records' | 'groups'): ChoiceRow => ({
-  of: [operation],
-  on: 'success',
-  read({ reading: { shown, exchange }, track: { belief } }, choice) {
-    if (shown.lists !== lists || exchange.overlaps) return undefined
-    const items = lists === 'groups' ? groupsIn(shown.groups, belief) : domainsIn(shown.domains, belief)
-    if (items.length < 2) return undefined
-    const looked = items.slice(0, COMPARED)
-    const certain = looked.filter(({ isCertain }) => isCertain)
-    return choice.those(({ value }) => {
-      if (value === 'alphabetical') return isSorted(items)
-      const isNewestFirst = value === 'newest-first'
-      return countBreaks(certain, isNewestFirst) === 0 && countBreaks(looked, isNewestFirst) <= TOLERATED
-    })
-  },
-})
+const readOrder: ReadChoice = ({ reading: { shown, exchange }, track: { belief } }) => {
+  const items = itemsOf(shown, belief)
+  if (items.length < 2 || exchange.overlaps) return undefined
+  const looked = items.slice(0, COMPARED)
+  const certain = looked.filter(({ isCertain }) => isCertain)
+  return ({ value }) => {
+    if (value === 'alphabetical') return isSorted(items)
+    const isNewestFirst = value === 'newest-first'
+    return countBreaks(certain, isNewestFirst) === 0 && countBreaks(looked, isNewestFirst) <= TOLERATED
+  }
+}
 
-/** The choices that show in lists beside what is believed of the account, by the id of the assumption. */
-export const IN_LISTS: ChoiceRows = {
-  'domain-order': orderOf('listDomains', 'domains'),
-  'record-order': orderOf('listDmarc', 'records'),
-  'group-order': orderOf('listDomainGroups', 'groups'),
+/** Whether domains are shown as they were sent: in the response to that request, and in later ones. */
+const readSpelling: ReadChoice = ({ reading: { shown, exchange }, asked, track: { belief } }) => {
+  const echoed = shown.added ?? shown.removed
+  if (echoed !== undefined) {
+    const sent = asked.list('domains').filter(isInOtherCase)
+    const all = new Set(echoed)
+    const [kept, altered] = [sent.some((name) => all.has(name)), sent.some((name) => all.has(name.toLowerCase()))]
+    return kept === altered ? undefined : ({ value }) => (value === 'canonical') === altered
+  }
+  if (exchange.overlaps) return undefined
+  const names = shown.domains ?? groupsOf(shown).flatMap(({ domains }) => domains)
+  if (names.some(isInOtherCase)) return 'as-sent'
+  // Another client may have removed a domain, and added it again in another spelling.
+  const altered = new Set(names.filter((name) => wasSentOtherwise(belief, name) && isPlainHostname(name)))
+  const isCertain = altered.size > TOLERATED || [...altered].some(belief.isCertain)
+  return isCertain ? ({ value }) => value !== 'as-sent' : undefined
+}
 
-  /** Whether domains are shown as they were sent: in the response to that request, and in later ones. */
-  'canonical-form': {
-    on: 'success',
-    read({ reading: { shown, exchange }, asked, track: { belief } }, choice) {
-      const echoed = shown.added ?? shown.removed
-      if (echoed !== undefined) {
-        const sent = asked.list('domains').filter((name) => IN_OTHER_CASE.test(name) && isPlainHostname(name))
-        if (sent.length === 0) return undefined
-        const all = new Set(echoed)
-        const [kept, altered] = [sent.some((name) => all.has(name)), sent.some((name) => all.has(name.toLowerCase()))]
-        return kept === altered ? undefined : choice.those(({ value }) => (value === 'canonical') === altered)
-      }
-      if (exchange.overlaps) return undefined
-      const names = shown.domains ?? groupsOf(shown).flatMap(({ domains }) => domains)
-      if (names.some((name) => IN_OTHER_CASE.test(name) && isPlainHostname(name))) return choice.of('as-sent')
-      // Another client may have removed a domain, and added it again in another spelling.
-      const altered = new Set(names.filter((name) => wasSentOtherwise(belief, name) && isPlainHostname(name)))
-      const isCertain = altered.size > TOLERATED || [...altered].some((name) => belief.isCertain(name))
-      return isCertain ? choice.except('as-sent') : undefined
-    },
-  },
+/** Whether domains that were added a moment ago already have records. */
+const readUnprocessed: ReadChoice = ({ reading: { shown, exchange }, track: { belief }, now, refreshes }) => {
+  if (shown.domains === undefined || exchange.overlaps) return undefined
+  const seen = new Set(shown.domains.map(comparable))
+  let isAbsent = false
+  for (const [name, { isMonitored, addedAt }] of belief.domains) {
+    if (isMonitored !== true || addedAt === undefined || addedAt > now) continue
+    const age = now - addedAt
+    if (!seen.has(name)) isAbsent ||= age <= LONGEST_PROCESSING && belief.isCertain(name)
+    else if (age < AT_ONCE && !refreshes.some((time) => isRefreshed(time, addedAt, now))) return 'listed'
+  }
+  return isAbsent ? 'absent' : undefined
+}
 
-  /** Whether domains that were added a moment ago already have records. */
-  'unprocessed-domains': {
-    of: ['listDmarc'],
-    on: 'success',
-    read({ reading: { shown, exchange }, track: { belief }, now, refreshes }, choice) {
-      if (shown.domains === undefined || exchange.overlaps) return undefined
-      const seen = new Set(shown.domains.map(comparable))
-      let isAbsent = false
-      for (const [name, { isMonitored, addedAt }] of belief.domains) {
-        if (isMonitored !== true || addedAt === undefined || addedAt > now) continue
-        const age = now - addedAt
-        if (!seen.has(name)) isAbsent ||= age <= LONGEST_PROCESSING && belief.isCertain(name)
-        else if (age < AT_ONCE && !refreshes.some((time) => isRefreshed(time, addedAt, now))) return choice.of('listed')
-      }
-      return isAbsent ? choice.of('absent') : undefined
-    },
-  },
+/** Whether a member has left its group for another one. Requests show whether that is refused. */
+const readMoves: ReadChoice = ({ reading: { shown, exchange }, track: { belief } }) => {
+  let isMoved: boolean | undefined
+  for (const { id, name, domains } of exchange.overlaps ? [] : groupsOf(shown)) {
+    const { mayHaveLeft = [] } = belief.isCertain(name) ? (belief.groups.get(id) ?? {}) : {}
+    for (const member of mayHaveLeft) {
+      if (isPlainHostname(member) && belief.isCertain(member))
+        isMoved = !domains.some((each) => comparable(each) === member)
+    }
+  }
+  if (isMoved === undefined) return undefined
+  return isMoved ? 'moved' : ({ value }) => value !== 'moved'
+}
 
-  /** Whether a member has left its group for another one. Requests show whether that is refused. */
-  'shared-domains': {
-    of: ['listDomainGroups'],
-    on: 'success',
-    read({ reading: { shown, exchange }, track: { belief } }, choice) {
-      if (exchange.overlaps) return undefined
-      let isMoved: boolean | undefined
-      for (const { id, name, domains } of groupsOf(shown)) {
-        const known = belief.groups.get(id)
-        if (known === undefined || known.mayHaveLeft.size === 0 || !belief.isCertain(name)) continue
-        const members = new Set(domains.map(comparable))
-        for (const member of known.mayHaveLeft) {
-          if (isPlainHostname(member) && belief.isCertain(member)) isMoved = !members.has(member)
-        }
-      }
-      if (isMoved === undefined) return undefined
-      return isMoved ? choice.of('moved') : choice.except('moved')
-    },
-  },
+/** The choices that show in lists beside what is believed of the account. */
+export const IN_LISTS: ChoiceTable = {
+  success: { 'canonical-form': readSpelling },
+  listDomains: { 'domain-order': readOrder },
+  listDmarc: { 'record-order': readOrder, 'unprocessed-domains': readUnprocessed },
+  listDomainGroups: { 'group-order': readOrder, 'shared-domains': readMoves },
 }
 
 type Shown = SeenExchange['reading']['shown']
@@ -112,19 +94,17 @@ function groupsOf({ groups, group }: Shown): NonNullable<Shown['groups']> {
   return groups ?? (group === undefined ? [] : [group])
 }
 
-function domainsIn(names: Shown['domains'] = [], belief: Belief): Listed[] {
-  return names.map((shown) => {
-    const name = comparable(shown)
-    return { name: shown, order: belief.domains.get(name)?.order, isCertain: belief.isCertain(name) }
+/** The items of a list of all, in its order. */
+function itemsOf({ lists, domains = [], groups = [] }: Shown, belief: Belief): Listed[] {
+  if (lists === 'groups') {
+    return groups.map(({ id, name }) => {
+      return { name, order: belief.groups.get(id)?.order, isCertain: belief.isCertain(name) }
+    })
+  }
+  return (lists === undefined ? [] : domains).map((name) => {
+    const known = comparable(name)
+    return { name, order: belief.domains.get(known)?.order, isCertain: belief.isCertain(known) }
   })
-}
-
-function groupsIn(groups: Shown['groups'] = [], belief: Belief): Listed[] {
-  return groups.map(({ id, name }) => ({
-    name,
-    order: belief.groups.get(id)?.order,
-    isCertain: belief.isCertain(name),
-  }))
 }
 
 /** Whether names are in the order of their code units, as they are shown or in the form in which they are kept. */
@@ -146,7 +126,7 @@ function countBreaks(list: readonly Listed[], isNewestFirst: boolean): number {
 
 function wasSentOtherwise(belief: Belief, name: string): boolean {
   const known = belief.domains.get(name)
-  return known?.order !== undefined && IN_OTHER_CASE.test(known.spelling)
+  return known?.order !== undefined && /[A-Z]/.test(known.spelling)
 }
 
 /** The Date of a response is a whole second, so the addition may have been that much earlier. */

@@ -6,7 +6,7 @@ import { isObject, type Json, valueAt } from '../ground/json.ts'
 import { memoize, memoizeWeakly } from '../ground/memo.ts'
 import { isKeyless, isRefusedUnread } from './gate.ts'
 import { isOfClient } from './header-check.ts'
-import type { ChoiceRows } from './open-choice.ts'
+import type { ChoiceTable, ReadChoice } from './open-choice.ts'
 
 /** How far the end of a window may be from a full one, in seconds. */
 const TOLERANCE = 2
@@ -16,166 +16,130 @@ const APART = 3 * 3_600_000
 const SKEW = 60_000
 
 const patternOf = memoize((pattern) => new RegExp(pattern), { limit: 100 })
-const RECORDS = { of: ['listDmarc'], on: 'success' } as const
 
-/** The choices that stand in responses, by the id of the assumption. */
-export const IN_RESPONSES: ChoiceRows = {
-  routing: {
-    on: 'refusal',
-    read({ reading: { route, lenient, exchange }, code }, choice) {
-      if (route.ok || isFoundLeniently(route, lenient)) return undefined
-      if (code === 'unauthorized') return choice.of('after-key')
-      return code !== 'rate_limited' && isKeyless(exchange) ? choice.of('before-key') : undefined
-    },
-  },
-  'authorization-scheme': {
-    read({ reading, code, track }, choice) {
-      if (track.scheme.isShown) return choice.of('exact')
-      const { operation, exchange } = reading
+/** Which responses have the fields of the quota. */
+const quotaHeaders: ReadChoice = ({ reading, code, track: { belief } }) => {
+  const { operation, route, response, exchange } = reading
+  const { quota } = operation ?? (route.ok ? undefined : route.neighbour) ?? {}
+  if (quota === undefined || code === 'rate_limited' || !hasFields(reading) || isRefusedUnread(reading))
+    return undefined
+  const isShown = hasField(response, 'x-ratelimit-limit')
+  const showing =
+    (...values: string[]) =>
+    ({ value }: Json) =>
+      values.includes(String(value)) === isShown
+  if (isKeyless(exchange) || (code === 'unauthorized' && operation === undefined)) return showing('any-request')
+  // The plan, too, may be the reason.
+  if (code === 'unauthorized') return undefined
+  if (operation !== undefined) return showing('charged', 'valid-key', 'any-request')
+  if (isShown) return ['valid-key', 'any-request']
+  // A key that has got a list is valid.
+  const isValid = belief.areDomainsComplete || belief.areGroupsComplete
+  return ['charged', ...(isValid ? [] : ['valid-key']), 'success-or-limited']
+}
+
+/** The choices that stand in responses. */
+export const IN_RESPONSES: ChoiceTable = {
+  any: {
+    'authorization-scheme'({ reading: { operation, exchange }, code, track }) {
+      if (track.scheme.isShown) return 'exact'
       const isOther = operation !== undefined && formOf(exchange.request.credentials) === 'any-case'
-      return isOther && code !== 'unauthorized' ? choice.of('any-case') : undefined
+      return isOther && code !== 'unauthorized' ? 'any-case' : undefined
     },
-  },
-  'path-matching': {
-    read({ reading: { route, lenient, query }, code }, choice) {
+    'path-matching'({ reading: { route, lenient, query }, code }) {
       if (route.ok || !lenient.ok || code === 'unauthorized') return undefined
-      if (code !== 'not_found') return choice.of('lenient')
+      if (code !== 'not_found') return 'lenient'
       // A group that does not exist has the code of a path that does not exist.
-      return query === undefined ? choice.of('exact') : undefined
+      return query === undefined ? 'exact' : undefined
     },
-  },
-  'quota-headers': {
-    on: 'refusal',
-    read({ reading, code, track: { belief } }, choice) {
-      const { operation, route, response, exchange } = reading
-      const { quota } = operation ?? (route.ok ? undefined : route.neighbour) ?? {}
-      if (quota === undefined || code === 'rate_limited' || !hasFields(reading) || isRefusedUnread(reading)) {
-        return undefined
-      }
-      const isShown = hasField(response, 'x-ratelimit-limit')
-      const showing = (...values: string[]) => choice.those(({ value }) => values.includes(String(value)) === isShown)
-      if (isKeyless(exchange) || (code === 'unauthorized' && operation === undefined)) return showing('any-request')
-      // The plan, too, may be the reason.
-      if (code === 'unauthorized') return undefined
-      if (operation !== undefined) return showing('charged', 'valid-key', 'any-request')
-      if (isShown) return choice.of('valid-key', 'any-request')
-      // A key that has got a list is valid.
-      const isValid = belief.areDomainsComplete || belief.areGroupsComplete
-      return choice.of('charged', ...(isValid ? [] : ['valid-key']), 'success-or-limited')
-    },
-  },
-  'rate-limit-reset': {
-    read({ quota }, choice) {
+    'rate-limit-reset'({ quota }) {
       if (quota === undefined || !quota.isDated || quota.isStrange) return undefined
-      return choice.of(quota.isTime ? 'unix-time' : 'seconds-left')
+      return quota.isTime ? 'unix-time' : 'seconds-left'
     },
-  },
-  'quota-window': {
-    read({ quota }, choice) {
+    'quota-window'({ quota }) {
       if (quota === undefined || !quota.isDated || quota.isStrange || quota.window <= 4 * TOLERANCE) return undefined
       const beyond = quota.end % quota.window
-      return Math.min(beyond, quota.window - beyond) > TOLERANCE ? choice.except('aligned') : undefined
+      const isAligned = Math.min(beyond, quota.window - beyond) <= TOLERANCE
+      return isAligned ? undefined : ({ value }) => value !== 'aligned'
     },
-  },
-  'charged-requests': {
-    read({ track: { charges } }, choice) {
-      return charges.shown && choice.of(charges.shown)
-    },
-  },
-  grace: {
-    read({ reading: { operation, response } }, choice) {
+    'charged-requests': ({ track }) => track.charges.shown,
+    grace({ reading: { operation, response } }) {
       const limit = Number(response.headers['x-ratelimit-limit'])
       const usual = operation?.quota?.limit
       if (usual === undefined || !(limit > usual)) return undefined
-      return choice.those(({ value }) => Math.floor(usual * Number(value)) === limit)
+      return ({ value }) => Math.floor(usual * Number(value)) === limit
+    },
+    'request-id-format'({ reading: { exchange, response } }) {
+      const id = response.headers['x-request-id']
+      if (id === undefined || isOfClient(id, exchange.request)) return undefined
+      return ({ format, pattern }) => (format === 'uuid' ? UUID : patternOf(String(pattern))).test(id)
     },
   },
-  'www-authenticate': {
-    on: 'refusal',
-    read({ reading, code }, choice) {
+  refusal: {
+    routing({ reading: { route, lenient, exchange }, code }) {
+      if (route.ok || isFoundLeniently(route, lenient)) return undefined
+      if (code === 'unauthorized') return 'after-key'
+      return code !== 'rate_limited' && isKeyless(exchange) ? 'before-key' : undefined
+    },
+    'quota-headers': quotaHeaders,
+    'www-authenticate'({ reading, code }) {
       const { response, exchange } = reading
       if (code !== 'unauthorized' || response.status !== 401) return undefined
       if (!hasFields(reading) || !isKeyless(exchange)) return undefined
       const isSent = hasField(response, 'www-authenticate')
-      return choice.those(({ headers }) => (isObject(headers) && isObject(headers['WWW-Authenticate'])) === isSent)
+      return ({ headers }) => (isObject(headers) && isObject(headers['WWW-Authenticate'])) === isSent
     },
-  },
-  'retry-after': {
-    on: 'refusal',
-    read({ reading, code }, choice) {
+    'retry-after'({ reading, code }) {
       if (code !== 'rate_limited' || reading.operation === undefined || !hasFields(reading)) return undefined
       const isSent = hasField(reading.response, 'retry-after')
-      return choice.those((holder) => (holder['x-retry-after'] === true) === isSent)
+      return (holder) => (holder['x-retry-after'] === true) === isSent
     },
   },
-  'request-id-format': {
-    read({ reading: { exchange, response } }, choice) {
-      const id = response.headers['x-request-id']
-      if (id === undefined || isOfClient(id, exchange.request)) return undefined
-      return choice.those(({ format, pattern }) => (format === 'uuid' ? UUID : patternOf(String(pattern))).test(id))
-    },
-  },
-  'group-id-format': {
-    on: 'success',
-    read({ reading: { shown } }, choice) {
+  success: {
+    'group-id-format'({ reading: { shown } }) {
       const { group, isNew } = shown
       if (group === undefined || !isNew) return undefined
       const { id } = group
-      return choice.those(({ minLength, maxLength, pattern }) => {
-        return id.length >= Number(minLength) && id.length <= Number(maxLength) && patternOf(String(pattern)).test(id)
-      })
+      return ({ minLength, maxLength, pattern }) =>
+        id.length >= Number(minLength) && id.length <= Number(maxLength) && patternOf(String(pattern)).test(id)
     },
   },
-  'update-group-response': {
-    of: ['updateDomainGroup'],
-    on: 'success',
-    read({ reading: { outcome } }, choice) {
+  updateDomainGroup: {
+    'update-group-response'({ reading: { outcome } }) {
       if (outcome.kind !== 'success' || !isObject(outcome.data)) return undefined
       const fields = namesIn(outcome.data)
-      return choice.those(({ properties }) => isObject(properties) && fieldsOf(properties) === fields)
+      return ({ properties }) => isObject(properties) && fieldsOf(properties) === fields
     },
   },
-  decimals: {
-    ...RECORDS,
-    read({ reading }, choice) {
-      const { isKept, isShortest } = notationOf(reading) ?? {}
-      return isKept === isShortest ? undefined : choice.of(isKept ? 'kept' : 'shortest')
+  listDmarc: {
+    decimals({ reading }) {
+      const { isKept, isShortest } = notationOf(reading)
+      return isKept === isShortest ? undefined : isKept ? 'kept' : 'shortest'
     },
-  },
-  percentages: {
-    ...RECORDS,
-    read({ reading }, choice) {
-      const notation = notationOf(reading)
-      if (notation === undefined) return undefined
-      const { isKept, isShortest, places, needed } = notation
-      return choice.those((holder) => {
+    percentages({ reading }) {
+      const { isKept, isShortest, places, needed } = notationOf(reading)
+      return (holder) => {
         const own = Math.round(-Math.log10(Number(valueAt(holder, '/x-constraints/multipleOf'))))
         return own >= needed && (!isKept || isShortest || own === places)
-      })
+      }
     },
-  },
-  'policies-without-record': {
-    ...RECORDS,
-    read({ reading: { outcome } }, choice) {
+    'policies-without-record'({ reading: { outcome } }) {
       if (outcome.kind !== 'success' || !Array.isArray(outcome.data)) return undefined
       if (!outcome.data.some((record) => isObject(record) && record['p'] === '')) return undefined
-      return choice.those((holder) => {
+      return (holder) => {
         const values = valueAt(holder, '/schemas/Policy/enum')
         return Array.isArray(values) && values.includes('')
-      })
+      }
     },
-  },
-  /** Between which times of day the figures change. */
-  'refresh-time': {
-    ...RECORDS,
-    read({ track: { figures } }, choice) {
+    /** Between which times of day the figures change. */
+    'refresh-time'({ track: { figures } }) {
       const { since = 0, until = 0 } = figures.change ?? {}
       if (figures.change === undefined || until - since > APART) return undefined
-      return choice.those(({ value }) => {
+      return ({ value }) => {
         const [hours = 0, minutes = 0] = String(value).split(':').map(Number)
         const offset = (hours * 60 + minutes) * 60_000
         return Math.ceil((since - SKEW - offset) / DAY) * DAY + offset <= until + SKEW
-      })
+      }
     },
   },
 }
@@ -200,24 +164,17 @@ function namesIn(object: Json): string {
 /** The fields of the alternatives. */
 const fieldsOf = memoizeWeakly(namesIn)
 
-/** How the percentages of a response are written. */
-interface Notation {
-  /** Whether a zero at the end shows that services keep zeros; or a missing one, that they do not. */
-  isKept: boolean
-  isShortest: boolean
-  /** The most decimals, and the most that are needed. */
-  places: number
-  needed: number
-}
-
 /** So many characters of a response are looked at. */
 const LOOKED_AT = 20_000
 const PERCENTAGE = /"(?:dmarc|dkim|spf)"\s*:\s*\d+(?:\.(\d+))?\s*[,}]/g
 
-/** `undefined` if the response has no percentages. */
-function notationOf({ outcome }: ReadExchange): Notation | undefined {
-  if (outcome.kind !== 'success') return undefined
-  const decimals = [...outcome.text.slice(0, LOOKED_AT).matchAll(PERCENTAGE)].map(([, digits = '']) => digits)
+/**
+ * How the percentages of a response are written: whether a zero at the end shows that services keep zeros, or a missing one
+ * that they do not; the most decimals, and the most that are needed.
+ */
+function notationOf({ outcome }: ReadExchange) {
+  const text = outcome.kind === 'success' ? outcome.text.slice(0, LOOKED_AT) : ''
+  const decimals = [...text.matchAll(PERCENTAGE)].map(([, digits = '']) => digits)
   const places = Math.max(0, ...decimals.map(({ length }) => length))
   const needed = Math.max(0, ...decimals.map((digits) => digits.replace(/0+$/, '').length))
   const isShortest = decimals.some(({ length }) => length < places)

@@ -1,52 +1,38 @@
 import type { Widest } from '../contract/widest.ts'
-import { formOf } from '../exchanges/exchange.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import { pointTo } from '../ground/json.ts'
 import { show } from '../ground/show.ts'
 import { type JudgedDifference, partyOf } from './finding.ts'
-import { type ContractProblem, describeRemark, type Remark, type Report, type Tell } from './findings.ts'
-import { ANSWERED_WITHOUT_KEY, isAnsweredWithoutKey, keyRuleOf } from './gate.ts'
+import { collectFindings, type Report, type Tell } from './findings.ts'
+import { ANSWERED_WITHOUT_KEY, isAnsweredWithoutKey, isKeyless, keyRuleOf } from './gate.ts'
 import { AskedRequest } from './request.ts'
 import { checkRequest } from './request-check.ts'
 import { checkResponse } from './response-check.ts'
 
 const LEFT_OPEN = 'The specification leaves that open, and no alternative of openapi.yaml is like it.'
+const NO_ERROR = 'The specification names no error for that: each request gets a success or one of its error codes.'
 
 /**
  * Reports everything in an exchange that the document forbids under every alternative, whatever the account holds. Each
  * aspect is judged separately, so a service may deviate in several ways at once.
  */
 export function checkContract(reading: ReadExchange, asked: AskedRequest, widest: Widest, report: Report): void {
-  const failure = describeFailure(reading)
-  if (failure !== undefined) report(failure)
-  const tell =
-    (say: (problem: ContractProblem) => string): Tell =>
-    (problem) => {
-      const { what, place, isOpen = false, overlay } = problem
-      report({ label: isOpen ? 'another choice' : 'contract violation', what, place, overlay, message: say(problem) })
-    }
-  checkRequest(
-    reading,
-    asked,
-    widest,
-    tell(({ reason }) => `The request ${reason} ${whatBecameOf(reading)}`),
-  )
-  // A failure is no answer to the request, so the form of the response says nothing. The request is as wrong as ever.
-  if (failure !== undefined) return
-  const sayOfResponse = ({ reason, isOpen }: ContractProblem) =>
-    `The response ${reason}${isOpen ? ` ${LEFT_OPEN}` : ''}`
-  checkResponse(reading, asked, widest, tell(sayOfResponse))
-}
-
-/** What is found if the request was not answered as the specification demands. */
-function describeFailure({ failed, response: { status } }: ReadExchange): Remark | undefined {
+  const { failed } = reading
   if (failed === 'gateway') {
-    const message = `A gateway answered with ${status} in place of the service, so it is not known what the service has done.`
-    return { label: 'cannot tell', what: 'gateway', message }
+    const message = `${whatBecameOf(reading).slice(0, -1)}, so it is not known what the service has done.`
+    report({ label: 'cannot tell', what: 'gateway', message })
+  } else if (failed === 'service') report({ what: 'failed', message: `${whatBecameOf(reading)} ${NO_ERROR}` })
+  const telling = (say: (reason: string, isOpen: boolean) => string): Tell => {
+    return (what, place, reason, { isOpen = false, overlay } = {}) => {
+      const message = say(reason, isOpen)
+      report({ label: isOpen ? 'another choice' : 'contract violation', what, place, overlay, message })
+    }
   }
-  if (failed !== 'service') return undefined
-  const because = 'The specification names no error for that: each request gets a success or one of its error codes.'
-  return { what: 'failed', message: `The service failed with ${status}. ${because}` }
+  checkRequest({ reading, asked, widest, tell: telling((reason) => `The request ${reason} ${whatBecameOf(reading)}`) })
+  // A failure is no answer to the request, so the form of the response says nothing. The request is as wrong as ever.
+  if (failed === 'gateway' || failed === 'service') return
+  const tell = telling((reason, isOpen) => `The response ${reason}${isOpen ? ` ${LEFT_OPEN}` : ''}`)
+  checkResponse({ reading, asked, widest, tell })
 }
 
 function whatBecameOf({ outcome, failed, response: { status } }: ReadExchange): string {
@@ -62,22 +48,17 @@ function whatBecameOf({ outcome, failed, response: { status } }: ReadExchange): 
  * request, there is another finding, about the response.
  */
 export function judgeSingle(reading: ReadExchange, widest: Widest): JudgedDifference[] {
-  const { contract } = widest
   const asked = new AskedRequest(reading)
-  const found = new Map<string, JudgedDifference>()
-  const report = (remark: Remark) => {
-    const finding = describeRemark(remark, reading, contract)
-    if (!found.has(finding.id)) found.set(finding.id, finding)
-  }
+  const { findings, report } = collectFindings(reading, widest.contract)
   checkContract(reading, asked, widest, report)
-  const sent = [...found.values()].filter((each) => partyOf(each) === 'client' && !mayBeAccepted(each))
+  const sent = findings.filter((each) => partyOf(each) === 'client' && !mayBeAccepted(each))
   for (const finding of reading.outcome.kind === 'success' ? sent : []) {
     const id = finding.id.replace('/request/', '/response/accepted/')
     const message = `The response accepts a request that has to be refused. ${finding.message}`
-    found.set(id, { ...finding, id, message })
+    findings.push({ ...finding, id, message })
   }
   checkKey(reading, asked, report)
-  return [...found.values()]
+  return findings
 }
 
 /**
@@ -91,8 +72,7 @@ function mayBeAccepted({ id, method }: JudgedDifference): boolean {
 /** Reports a request without a key, and an answer to it that only a key gets. */
 function checkKey(reading: ReadExchange, asked: AskedRequest, report: Report): void {
   const { exchange, operation, failed } = reading
-  const form = formOf(exchange.request.credentials)
-  if (operation === undefined || (form !== 'none' && form !== 'wrong')) return
+  if (operation === undefined || !isKeyless(exchange)) return
   const rule = keyRuleOf(operation)
   const place = rule === undefined ? '/security' : pointTo(`${rule.place}/x-rule`, rule.id)
   const message = 'The request has no Authorization with `Bearer` and a key.'

@@ -12,11 +12,8 @@ const FOLLOWED = 10_000
 interface Read {
   at: number
   text: string
-  /** How many records there are, and of which domains. */
-  count: number
-  domains: ReadonlySet<string>
-  /** The records of the domains that have mail. */
-  figures: ReadonlyMap<string, Json>
+  /** By domain. */
+  records: ReadonlyMap<unknown, Json>
 }
 
 /**
@@ -27,40 +24,38 @@ interface Read {
 export class FigureTrack {
   #last: Read | undefined
   /** For each domain and each of its latest changes: when it was last seen unchanged. */
-  #unchanged = new Map<string, number[]>()
+  #unchanged = new Map<unknown, number[]>()
   /** If the latest read has other figures than the one before it, their times. */
   change: { since: number; until: number } | undefined
 
   /** Reports what the next list of records shows, together with those before it. */
-  take(reading: ReadExchange, report: Report): void {
+  take({ operation, outcome, sentAt }: ReadExchange, report: Report): void {
     const last = this.#last
     this.change = undefined
-    if (reading.operation?.id !== 'listDmarc') return
-    if (reading.outcome.kind === 'success' && reading.outcome.text === last?.text) {
-      last.at = Math.max(last.at, reading.sentAt ?? last.at)
+    if (operation?.id !== 'listDmarc' || outcome.kind !== 'success') return
+    if (outcome.text === last?.text) {
+      last.at = Math.max(last.at, sentAt ?? last.at)
       return
     }
-    const read = readRecords(reading)
-    if (read === undefined) return
-    this.#last = read
-    if (last === undefined || !areSame(last, read) || read.at < last.at) {
+    if (sentAt === undefined || !Array.isArray(outcome.data) || !outcome.data.every(isObject)) return
+    const records = new Map(outcome.data.map((record): [unknown, Json] => [record['domain'], record]))
+    this.#last = { at: sentAt, text: outcome.text, records }
+    const isComparable = last !== undefined && records.size === last.records.size && sentAt >= last.at
+    if (!isComparable || ![...records.keys()].every((domain) => last.records.has(domain))) {
       this.#unchanged = new Map()
       return
     }
-    const changed = [...read.figures].filter(([domain, record]) =>
-      isChanged(last.figures.get(domain) ?? record, record),
-    )
-    if (changed.length > 0) this.change = { since: last.at, until: read.at }
-    const often = changed.map(([domain]) => domain).filter((domain) => this.#note(domain, last.at, read.at))
-    const [first] = often
-    if (first === undefined) return
+    const changed = [...records].filter(([domain, record]) => isChanged(last.records.get(domain) ?? record, record))
+    if (changed.length > 0) this.change = { since: last.at, until: sentAt }
+    const often = changed.map(([domain]) => domain).filter((domain) => this.#note(domain, last.at, sentAt))
+    if (often.length === 0) return
     const others = often.length === 1 ? '' : `, and those of ${often.length - 1} more,`
-    const message = `The figures of ${first}${others} changed ${CHANGES} times within a day.`
+    const message = `The figures of ${often[0]}${others} changed ${CHANGES} times within a day.`
     report({ rule: 'daily-refresh', what: 'data', message })
   }
 
   /** Records a change between two moments. Returns whether the record has changed too often. */
-  #note(domain: string, since: number, until: number): boolean {
+  #note(domain: unknown, since: number, until: number): boolean {
     const known = this.#unchanged.get(domain) ?? []
     if (this.#unchanged.size >= FOLLOWED && known.length === 0) return false
     const latest = [...known, since].slice(-CHANGES)
@@ -69,32 +64,9 @@ export class FigureTrack {
   }
 }
 
-/** The records of a response; `undefined` if it has none, or does not say when it was sent. */
-function readRecords({ outcome, sentAt: at }: ReadExchange): Read | undefined {
-  if (at === undefined || outcome.kind !== 'success') return undefined
-  if (!Array.isArray(outcome.data) || !outcome.data.every(isRecord)) return undefined
-  const domains = new Set<string>()
-  const figures = new Map<string, Json>()
-  for (const record of outcome.data) {
-    domains.add(record.domain)
-    if (Number(record['count']) > 0) figures.set(record.domain, record)
-  }
-  return { at, text: outcome.text, count: outcome.data.length, domains, figures }
-}
-
-/** Whether both lists have records of the same domains. */
-function areSame(one: Read, other: Read): boolean {
-  if (one.count !== other.count) return false
-  for (const domain of other.domains) if (!one.domains.has(domain)) return false
-  return one.domains.size === other.domains.size
-}
-
 function isChanged(former: Json, record: Json): boolean {
+  if (!(Number(former['count']) > 0 && Number(record['count']) > 0)) return false
   return FIGURES.some((name) => former[name] !== record[name] && String(former[name]) !== String(record[name]))
 }
 
 const FIGURES = ['dmarc', 'dkim', 'spf', 'count']
-
-function isRecord(value: unknown): value is Json & { domain: string } {
-  return isObject(value) && typeof value['domain'] === 'string'
-}

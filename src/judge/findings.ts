@@ -1,4 +1,3 @@
-import type { Operation } from '../contract/api.ts'
 import type { Assumption } from '../contract/assumptions.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { SeenBody } from '../exchanges/exchange.ts'
@@ -28,36 +27,47 @@ export interface Remark {
 
 export type Report = (remark: Remark) => void
 
-/** What the document forbids in a request or a response. */
-export interface ContractProblem {
-  /** What is wrong, as the end of an id: `request/body/domains/*\/format`. */
-  what: string
-  /** JSON pointer into openapi.yaml. */
-  place: string
-  /** A sentence without its subject, which is the request or the response. */
-  reason: string
-  /** Whether the specification leaves it open. */
-  isOpen?: boolean
-  /** With `isOpen`: what an overlay would have to say. */
-  overlay?: string | undefined
-}
-
-export type Tell = (problem: ContractProblem) => void
+/**
+ * Tells what the document forbids in a request or a response: the end of an id (`request/body/domains/*\/format`), a JSON
+ * pointer into openapi.yaml, and a sentence without its subject, which is the request or the response. What the
+ * specification leaves open `isOpen`.
+ */
+export type Tell = (
+  what: string,
+  place: string,
+  reason: string,
+  more?: { isOpen?: boolean; overlay?: string | undefined },
+) => void
 
 const REMEDY = 'Another client may have changed the account; if none can, --sole-writer makes it a failure.'
 
+/** How many findings one exchange has at most: it may have thousands of unknown fields. */
+const MOST = 100
+
+/** Collects what is reported about an exchange: of each id, the first finding. */
+export function collectFindings(reading: ReadExchange, contract: Contract) {
+  const findings: JudgedDifference[] = []
+  const report: Report = (remark) => {
+    if (findings.length === MOST) return
+    const finding = describeRemark(remark, reading, contract)
+    if (findings.every(({ id }) => id !== finding.id)) findings.push(finding)
+  }
+  return { findings, report }
+}
+
 /** The finding that a remark about an exchange is. */
-export function describeRemark(remark: Remark, reading: ReadExchange, contract: Contract): JudgedDifference {
-  const { place, overlay } = remark
-  const rule = remark.rule === undefined ? undefined : ruleNamed(remark.rule, contract)
+function describeRemark(remark: Remark, reading: ReadExchange, contract: Contract): JudgedDifference {
+  const { place, overlay, what, isDoubtful = false } = remark
+  // A response can break a rule that stands at another operation.
+  const rules = remark.rule === undefined ? [] : contract.operations.flatMap((operation) => operation.rules)
+  const rule = rules.find(({ id }) => id === remark.rule)
   const message = rule === undefined ? remark.message : `${rule.says} ${remark.message}`
-  if (remark.isDoubtful === true) {
+  if (isDoubtful) {
     return findingOf(reading, contract, { label: 'cannot tell', what: 'changed', message: `${message} ${REMEDY}` })
   }
   if (rule === undefined) {
-    const { label = 'unexplained', what } = remark
     const located = { ...(place !== undefined && { pointer: place }), ...(overlay !== undefined && { overlay }) }
-    return findingOf(reading, contract, { label, what, message, ...located })
+    return findingOf(reading, contract, { label: remark.label ?? 'unexplained', what, message, ...located })
   }
   const { id } = rule
   const pointer = pointTo(`${rule.place}/x-rule`, id)
@@ -74,12 +84,6 @@ export function describeChoice(
   const message = `The service has chosen alternative ${number} of ${id}. ${spec}`
   const choice = { label: 'decides assumption', assumption: id, alternative: number, pointer: place } as const
   return findingOf(reading, contract, { ...choice, what: `${id}/${number}`, message })
-}
-
-/** A response can break a rule that stands at another operation. */
-function ruleNamed(id: string, { operations }: Contract): Operation['rules'][number] | undefined {
-  for (const { rules } of operations) for (const rule of rules) if (rule.id === id) return rule
-  return undefined
 }
 
 function findingOf(

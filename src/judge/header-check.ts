@@ -1,19 +1,18 @@
 import { type Operation, pointerOf } from '../contract/api.ts'
-import type { Widest } from '../contract/widest.ts'
 import { hasField } from '../exchanges/exchange.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import { show } from '../ground/show.ts'
-import type { Tell } from './findings.ts'
+import type { Checking } from './request-check.ts'
 
 const REQUEST_ID = '/components/headers/X-Request-Id'
 const REQUEST_ID_SCHEMA = `${REQUEST_ID}/schema`
 
 /** Tells of the header fields. If a recording has no header field at all, the recorder has left them out. */
-export function checkHeaders(reading: ReadExchange, operation: Operation, widest: Widest, tell: Tell): void {
-  if (hasNone(reading.response.headers)) return
-  if (operation.success.showsQuota) checkQuota(reading, operation, widest, tell)
-  checkType(reading, operation, widest, tell)
-  checkRequestId(reading, widest, tell)
+export function checkHeaders(operation: Operation, checking: Checking): void {
+  if (hasNone(checking.reading.response.headers)) return
+  if (operation.success.showsQuota) checkQuota(operation, checking)
+  checkType(operation, checking)
+  checkRequestId(checking)
 }
 
 function hasNone(headers: ReadExchange['response']['headers']): boolean {
@@ -21,78 +20,66 @@ function hasNone(headers: ReadExchange['response']['headers']): boolean {
 }
 
 /** Rate-limit headers accompany responses; which refusals have them is not shown. A response with one has all. */
-function checkQuota(
-  { outcome, exchange, response }: ReadExchange,
-  operation: Operation,
-  widest: Widest,
-  tell: Tell,
-): void {
+function checkQuota(operation: Operation, { reading, widest, tell }: Checking): void {
+  const { outcome, exchange, response } = reading
   const { headers, status } = response
   const { quota } = widest.of(operation)
-  const {
-    'x-ratelimit-limit': limit = '',
-    'x-ratelimit-remaining': remaining = '',
-    'x-ratelimit-reset': reset = '',
-  } = headers
-  if (!WHOLE.test(limit) || !WHOLE.test(remaining) || !WHOLE.test(reset) || limit === '0') {
-    const isSuccess = outcome.kind === 'success' || (exchange.request.method === 'HEAD' && status < 300)
-    const isLimited = outcome.kind === 'refusal' && outcome.code === 'rate_limited'
-    const isNeeded = isSuccess || isLimited || quota.some(({ field }) => hasField(response, field))
-    for (const { field, name, check, placeOf } of quota) {
-      const what = `response/headers/${field}`
-      const text = headers[field]
-      if (text === undefined) {
-        if (!isNeeded || hasField(response, field)) continue
-        const reason = `has a wrong header: ${name} is missing.`
-        tell({ what: `${what}/required`, place: placeOf('required'), reason, isOpen: outcome.kind === 'refusal' })
-        continue
-      }
-      // A text that is no number is told as it came.
-      const value = /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text
-      for (const { keyword, reason, place } of check(value)) {
-        tell({ what: `${what}/${keyword}`, place, reason: `has a wrong header: ${name} ${reason}.` })
-      }
-    }
-  } else if (Number(remaining) > Number(limit)) {
-    const place = quota[1]?.placeOf('schema', 'maximum') ?? ''
+  const limit = headers['x-ratelimit-limit'] ?? ''
+  const remaining = headers['x-ratelimit-remaining'] ?? ''
+  if (WHOLE.test(limit) && WHOLE.test(remaining) && WHOLE.test(headers['x-ratelimit-reset'] ?? '') && limit !== '0') {
+    if (Number(remaining) <= Number(limit)) return
     const reason = `has a wrong header: X-RateLimit-Remaining is ${remaining}, more than the limit of ${limit}.`
-    tell({ what: 'response/headers/x-ratelimit-remaining/maximum', place, reason })
+    tell('response/headers/x-ratelimit-remaining/maximum', quota[1]?.placeOf('schema', 'maximum') ?? '', reason)
+    return
+  }
+  const isSuccess = outcome.kind === 'success' || (exchange.request.method === 'HEAD' && status < 300)
+  const isLimited = outcome.kind === 'refusal' && outcome.code === 'rate_limited'
+  const isNeeded = isSuccess || isLimited || quota.some(({ field }) => hasField(response, field))
+  for (const { field, name, check, placeOf } of quota) {
+    const what = `response/headers/${field}`
+    const text = headers[field]
+    if (text === undefined) {
+      if (!isNeeded || hasField(response, field)) continue
+      const reason = `has a wrong header: ${name} is missing.`
+      tell(`${what}/required`, placeOf('required'), reason, { isOpen: outcome.kind === 'refusal' })
+      continue
+    }
+    // A text that is no number is told as it came.
+    const value = /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text
+    for (const { keyword, reason, place } of check(value)) {
+      tell(`${what}/${keyword}`, place, `has a wrong header: ${name} ${reason}.`)
+    }
   }
 }
 
 const WHOLE = /^\d{1,15}$/
 
-function checkType(
-  { exchange, response, outcome }: ReadExchange,
-  operation: Operation,
-  widest: Widest,
-  tell: Tell,
-): void {
+function checkType(operation: Operation, { reading, widest, tell }: Checking): void {
+  const { exchange, response, outcome } = reading
   const type = response.headers['content-type']
   if (type !== undefined && JSON_TYPE.test(type)) return
   const isEmpty = !response.body.isKnown || response.body.size === 0
-  const isUnseen = isEmpty || exchange.request.method === 'HEAD' || hasField(response, 'content-type')
-  if (type === undefined && isUnseen) return
+  if (type === undefined && (isEmpty || exchange.request.method === 'HEAD' || hasField(response, 'content-type')))
+    return
   const place = outcome.kind === 'refusal' ? `${pointerOf(operation)}/responses` : widest.of(operation).content
-  const reason =
-    type === undefined ? 'has no Content-Type.' : `has the Content-Type ${show(type)}, not application/json.`
-  tell({ what: 'response/headers/content-type', place, reason })
+  const what = type === undefined ? 'no Content-Type' : `the Content-Type ${show(type)}, not application/json`
+  tell('response/headers/content-type', place, `has ${what}.`)
 }
 
 const JSON_TYPE = /^\s*application\/json\s*(?:;|$)/i
 
 /** The specification shows no form of the id. A service may repeat that of the request. */
-export function checkRequestId({ exchange, response }: ReadExchange, widest: Widest, tell: Tell): void {
+export function checkRequestId({ reading: { exchange, response }, widest, tell }: Checking): void {
   const id = response.headers['x-request-id']
   if (id === undefined) {
     if (hasField(response, 'x-request-id') || hasNone(response.headers)) return
-    tell({ what: 'response/headers/x-request-id/required', place: REQUEST_ID, reason: 'has no X-Request-Id.' })
+    tell('response/headers/x-request-id/required', REQUEST_ID, 'has no X-Request-Id.')
   } else if (id === '' || /[\s,]/.test(id)) {
     const reason = `has an X-Request-Id whose form the document does not permit: ${show(id)}.`
-    tell({ what: 'response/headers/x-request-id/format', place: REQUEST_ID_SCHEMA, reason })
+    tell('response/headers/x-request-id/format', REQUEST_ID_SCHEMA, reason)
   } else if (!isOfClient(id, exchange.request) && widest.checkAt(REQUEST_ID_SCHEMA)(id).length > 0) {
     const reason = `has an X-Request-Id of another form: ${show(id)}.`
-    tell({ what: 'headers/x-request-id', place: REQUEST_ID_SCHEMA, reason, isOpen: true })
+    tell('headers/x-request-id', REQUEST_ID_SCHEMA, reason, { isOpen: true })
   }
 }
 

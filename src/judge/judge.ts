@@ -11,9 +11,9 @@ import { Belief } from './belief.ts'
 import { ChoiceReader } from './choice-reader.ts'
 import { checkContract } from './contract-check.ts'
 import type { JudgedDifference } from './finding.ts'
-import { describeChoice, describeRemark, idOf, KeptFindings, type Remark, type Report } from './findings.ts'
+import { collectFindings, describeChoice, idOf, KeptFindings, type Report } from './findings.ts'
 import { ANSWERED_WITHOUT_KEY, isAnsweredWithoutKey, isKeyless, isOfGate, isRefusedUnread, keyRuleOf } from './gate.ts'
-import { type ChoiceObservation, noteObservation } from './open-choice.ts'
+import type { ChoiceObservation } from './open-choice.ts'
 import { type QuotaFields, readQuotaFields } from './quota-fields.ts'
 import { AskedRequest } from './request.ts'
 import { RequestIdTrack } from './request-ids.ts'
@@ -82,26 +82,28 @@ export class Judge {
     this.answers = new AnswerCounts(choices.contract.operations)
   }
 
-  /** Judges the next exchange. Returns its own findings; a choice only the first time, as services show it all the time. */
+  /** Judges the next exchange. Returns its own findings; a choice only the first time that the operation shows it. */
   take(exchange: Exchange): readonly JudgedDifference[] {
     this.#exchanges++
     const reading = this.#read(exchange)
     this.answers.note(reading)
     const track = this.#tracks.of(exchange.request.credentials)
     const asked = new AskedRequest(reading, (id) => track.belief.groupsLike(id))
-    const findings: JudgedDifference[] = []
-    const report = (remark: Remark) => {
-      const finding = describeRemark(remark, reading, this.#widest.contract)
-      if (findings.every(({ id }) => id !== finding.id)) findings.push(finding)
-    }
+    const { findings, report } = collectFindings(reading, this.#widest.contract)
     if (exchange.response !== undefined) {
       checkContract(reading, asked, this.#widest, report)
       const quota = readQuotaFields(reading)
       this.#follow(reading, quota, track, report)
-      this.#readChoices({ reading, asked, quota, track }, findings)
+      for (const { id, permits } of this.#choices.read({ reading, asked, quota, track })) {
+        const [number = 0] = permits
+        const assumption = this.#assumptions.get(id)
+        if (permits.length > 1 || number === 0 || assumption === undefined) continue
+        // Services show a choice all the time.
+        if (this.#kept.isRepeated(idOf('decides assumption', reading, `${id}/${number}`))) continue
+        findings.push(describeChoice(number, assumption, reading, this.#widest.contract))
+      }
     }
     this.#judge(reading, asked, track, report)
-    this.#tracks.settle(track)
     for (const finding of findings) this.#kept.keep(finding)
     return findings
   }
@@ -139,22 +141,8 @@ export class Judge {
     const message = messageOf(reading)
     if (message === undefined) return
     const texts = this.#messages.get(message.of) ?? new Set()
-    if (this.#messages.size >= MESSAGE_KINDS && texts.size === 0) return
+    if (texts.has(message.text) || (this.#messages.size >= MESSAGE_KINDS && texts.size === 0)) return
     if (texts.size < MESSAGES) this.#messages.set(message.of, texts.add(redactKeys(message.text)))
-  }
-
-  /** Notes what an exchange shows of choices, and adds those alternatives that the operation shows for the first time. */
-  #readChoices(seen: Parameters<ChoiceReader['read']>[0], findings: JudgedDifference[]): void {
-    const { reading } = seen
-    this.#choices.read(seen, (shown) => {
-      noteObservation(shown, reading.exchange.id)
-      const { id, permits } = shown
-      const [number = 0] = permits
-      const assumption = this.#assumptions.get(id)
-      if (permits.length > 1 || number === 0 || assumption === undefined) return
-      if (this.#kept.isRepeated(idOf('decides assumption', reading, `${id}/${number}`))) return
-      findings.push(describeChoice(number, assumption, reading, this.#widest.contract))
-    })
   }
 
   /** Judges the behaviour, as far as it is known what was asked and answered. */
@@ -163,17 +151,17 @@ export class Judge {
     const { method } = exchange.request
     const mayChange = changesSomething(method)
     if (method === 'HEAD') return
-    const isAnswer = outcome.kind !== 'unreadable' && failed === undefined
     const isDone = outcome.kind === 'success' && response.status < 300
     const code =
       outcome.kind === 'refusal' && this.#widest.contract.catalogue.has(outcome.code) ? outcome.code : undefined
     if (mayChange && code === undefined) this.#tracks.noteChange(track)
-    if (!isAnswer || (!isDone && code === undefined)) {
+    if (failed !== undefined || (!isDone && code === undefined)) {
       if (mayChange) doubtWhatIsNamed(asked, track.belief)
       return
     }
     if (operation === undefined || asked.body === 'unknown') {
-      if (mayChange && !isOfGate(code)) doubtUnknown(asked, code, track.belief)
+      // It is not known what the request asks; a refusal may have been of a part.
+      if (mayChange && !isOfGate(code) && (asked.call !== '' || code === undefined)) track.belief.forget()
       return
     }
     if (isRefusedUnread(reading)) return
@@ -194,11 +182,6 @@ export class Judge {
     if (code === undefined) judgeSuccess(admitted)
     else judgeRefusal(admitted, code)
   }
-}
-
-/** A request of which it is not known what it asks: a refusal may have been of a part. */
-function doubtUnknown(asked: AskedRequest, code: string | undefined, belief: Belief): void {
-  if (asked.call !== '' || code === undefined) belief.forget()
 }
 
 function messageOf({ outcome, operation }: ReadExchange): { of: string; text: string } | undefined {

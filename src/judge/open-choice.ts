@@ -10,16 +10,26 @@ export interface SeenExchange {
   asked: AskedRequest
   /** What was believed before this exchange, and what followed of the exchanges until now. */
   track: Track
-  /** What is open about the request, as `openPartsOf` names it. */
-  parts: ReadonlySet<string>
   /** The code of a refusal; `undefined` for a success. */
   code: string | undefined
+  /** The id of the assumption that alone can be the reason of a refusal. */
+  reason: string | undefined
   /** When the response was sent, in milliseconds on the clock of the service. */
   now: number
   quota: QuotaFields | undefined
   /** The times of day at which a service may refresh the figures. */
   refreshes: readonly string[]
 }
+
+/**
+ * What an exchange shows of one choice: the value of the setting, the values that it may have, or a test of the object at
+ * the place of the choice. It must be right whatever the other choices are.
+ */
+type Shown = string | readonly string[] | ((holder: Json) => boolean) | undefined
+export type ReadChoice = (seen: SeenExchange) => Shown
+
+/** How choices are read, by the ids of their assumptions: from any answer, from a success or a refusal, or of an operation. */
+export type ChoiceTable = Readonly<Record<string, Readonly<Record<string, ReadChoice>>>>
 
 /** What exchanges show about one choice of a service: it behaves like one of these alternatives. */
 export interface ChoiceObservation {
@@ -42,59 +52,35 @@ export class OpenChoice {
   /** By number, the object at its place in the document. */
   readonly holders: readonly Json[]
   /** By a bit for each permitted number. */
-  readonly #observations = new Map<number, ChoiceObservation>()
+  readonly observations = new Map<number, ChoiceObservation>()
 
   constructor(id: string, holders: readonly Json[]) {
     this.id = id
     this.holders = holders
   }
 
-  /** What was noted. */
-  get observations(): readonly ChoiceObservation[] {
-    return [...this.#observations.values()].filter(({ count }) => count > 0)
-  }
-
-  /** That the service has chosen one of those that fit; `undefined` if all of them do, or none. */
-  those(fits: (holder: Json) => boolean): ChoiceObservation | undefined {
+  /** Notes what an exchange shows; nothing if all alternatives fit, or none. */
+  note(shown: Shown, exchange: string): ChoiceObservation | undefined {
+    if (shown === undefined) return undefined
     let bits = 0
     for (let number = 0; number < this.holders.length; number++) {
-      if (fits(this.holders[number] ?? {})) bits |= 1 << number
+      if (fits(shown, this.holders[number] ?? {})) bits |= 1 << number
     }
     if (bits === 0 || bits === (1 << this.holders.length) - 1) return undefined
-    const known = this.#observations.get(bits)
-    if (known !== undefined) return known
-    const permits = [...this.holders.keys()].filter((number) => bits & (1 << number))
-    const observation = { id: this.id, permits, evidence: [], count: 0 }
-    this.#observations.set(bits, observation)
+    let observation = this.observations.get(bits)
+    if (observation === undefined) {
+      const permits = [...this.holders.keys()].filter((number) => bits & (1 << number))
+      observation = { id: this.id, permits, evidence: [], count: 0 }
+      this.observations.set(bits, observation)
+    }
+    const { evidence } = observation
+    if (evidence.length < EVIDENCE_KEPT && !evidence.includes(exchange)) evidence.push(exchange)
+    observation.count++
     return observation
   }
-
-  /** That a setting has one of these values. */
-  of(...values: readonly string[]): ChoiceObservation | undefined {
-    return this.those(({ value }) => values.includes(value as string))
-  }
-
-  /** That a setting has any other value. */
-  except(value: string): ChoiceObservation | undefined {
-    return this.those((holder) => holder['value'] !== value)
-  }
 }
 
-/** Notes that an exchange shows it. */
-export function noteObservation(observation: ChoiceObservation, exchange: string): void {
-  observation.count++
-  const { evidence } = observation
-  if (evidence.length < EVIDENCE_KEPT && !evidence.includes(exchange)) evidence.push(exchange)
+function fits(shown: Exclude<Shown, undefined>, holder: Json): boolean {
+  if (typeof shown === 'function') return shown(holder)
+  return typeof shown === 'string' ? holder['value'] === shown : shown.includes(holder['value'] as string)
 }
-
-/** What an exchange shows of one choice; `undefined` for nothing. It must be right whatever the other choices are. */
-type ReadChoice = (seen: SeenExchange, choice: OpenChoice) => ChoiceObservation | undefined
-
-/** How a choice is read, and from what. */
-export interface ChoiceRow {
-  read: ReadChoice
-  /** The operations that show it; by default, all of them show it, and paths that are none. */
-  of?: readonly string[]
-  on?: 'success' | 'refusal'
-}
-export type ChoiceRows = Readonly<Record<string, ChoiceRow>>

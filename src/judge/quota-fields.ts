@@ -6,8 +6,9 @@ export interface QuotaFields {
   remaining: number
   /** As it was sent. */
   reset: number
-  /** The end of the window, in Unix seconds. */
+  /** The end of the window, in Unix seconds, and its length. */
   end: number
+  window: number
   /** Whether the response tells the end as a time, and not as the seconds that are left. */
   isTime: boolean
   /** Whether it is neither a time within the window nor the seconds that are left of it. */
@@ -17,35 +18,27 @@ export interface QuotaFields {
   isDated: boolean
   /** How far that clock is ahead of the clock of the recorder. */
   ahead: number
-  /** The length of a window. */
-  window: number
 }
 
 /** How far the clocks of a service may differ from each other, in seconds. */
-const SKEW = 120
+export const SKEW = 120
 
 /**
  * The quota fields of a response, also of one for a method that its path does not have. `undefined` if they are absent or
  * not well-formed, which is judged elsewhere.
  */
-export function readQuotaFields({
-  operation,
-  route,
-  exchange,
-  response,
-  sentAt,
-}: ReadExchange): QuotaFields | undefined {
+export function readQuotaFields(reading: ReadExchange): QuotaFields | undefined {
+  const { operation, route, exchange, response, sentAt } = reading
   const { quota } = operation ?? (route.ok ? undefined : route.neighbour) ?? {}
-  const { headers } = response
-  const limit = readNumber(headers['x-ratelimit-limit'])
-  const remaining = readNumber(headers['x-ratelimit-remaining'])
-  const reset = readNumber(headers['x-ratelimit-reset'])
-  if (quota === undefined || limit === undefined || remaining === undefined || reset === undefined) return undefined
+  const limit = readNumber(response.headers['x-ratelimit-limit'])
+  const remaining = readNumber(response.headers['x-ratelimit-remaining'])
+  const reset = readNumber(response.headers['x-ratelimit-reset'])
+  if (quota === undefined || !(remaining <= limit) || Number.isNaN(reset)) return undefined
   const { window } = quota
   // A window that starts within a second ends after that second.
   const isTime = reset > window + 1
   const isDated = sentAt !== undefined
-  if (remaining > limit || (!isTime && !isDated)) return undefined
+  if (!isTime && !isDated) return undefined
   const now = (sentAt ?? exchange.until) / 1000
   const isNear = !isDated || (reset >= now - SKEW && reset <= now + window + SKEW)
   const end = isTime ? reset : now + reset
@@ -53,6 +46,6 @@ export function readQuotaFields({
   return { limit, remaining, reset, end, isTime, isStrange: isTime && !isNear, now, isDated, ahead, window }
 }
 
-function readNumber(text = ''): number | undefined {
-  return /^\d{1,12}$/.test(text) ? Number(text) : undefined
+function readNumber(text = ''): number {
+  return /^\d{1,12}$/.test(text) ? Number(text) : Number.NaN
 }

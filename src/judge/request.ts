@@ -1,10 +1,9 @@
-import type { KnownBody } from '../exchanges/exchange.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import { findDuplicateField } from '../ground/duplicate-fields.ts'
 import { isObject, readJson } from '../ground/json.ts'
 import { isDeeperThan } from '../ground/nesting.ts'
 import { readParameters } from '../ground/target.ts'
-import { asciiLowered, comparable, isPlainHostname, isUnusualName, mayBeHostname } from './names.ts'
+import { asciiLowered, comparable } from './names.ts'
 
 /** The fields of a body by their type. A body needs those that are `required`. */
 interface BodyForm {
@@ -37,14 +36,13 @@ export class AskedRequest {
   /** What the body is. It is `ignored` where the operation reads none, and has `fields` only if it is an `object`. */
   readonly body: 'ignored' | 'unknown' | 'empty' | 'not JSON' | 'no object' | 'object'
   readonly fields: ReadonlyMap<string, unknown>
-  /** The text and the JSON of the body; `undefined` if there is none. */
-  readonly content: BodyContent | undefined
+  /** The JSON of the body; `undefined` if it is not read, or is not JSON. */
+  readonly value: unknown
   /** Whether services may read the body in different ways because of its type, or of its coding and how it is written. */
   readonly isOddlyTyped: boolean
   readonly isOddlyWritten: boolean
   /** Of the body, in bytes. */
   readonly size: number
-  #isUnusual: boolean | undefined
   #names: Map<string, ReadonlySet<string>> | undefined
 
   /** `groupsLike` gives the known ids that some services find equal to an id: databases often compare without case. */
@@ -59,48 +57,26 @@ export class AskedRequest {
     this.hasUnknownParameter = parameters.some(([name]) => !hasId || name !== 'id')
     this.form = Object.hasOwn(FORMS, this.call) ? FORMS[this.call] : undefined
     this.size = body.isKnown ? body.size : 0
-    this.content = this.form === undefined || !body.isKnown || this.size === 0 ? undefined : readContent(body)
-    const value = this.content?.value
+    const isRead = this.form !== undefined && body.isKnown && body.size > 0
+    const text = isRead ? body.text.replace(BYTE_ORDER_MARK, '') : ''
+    const value = isRead ? readJson(text) : undefined
     if (this.form === undefined) this.body = 'ignored'
-    else if (this.content === undefined) this.body = body.isKnown ? 'empty' : 'unknown'
+    else if (!isRead) this.body = body.isKnown ? 'empty' : 'unknown'
     else if (value === undefined) this.body = 'not JSON'
     else this.body = isObject(value) ? 'object' : 'no object'
+    this.value = value
     this.fields = isObject(value) ? new Map(Object.entries(value)) : NO_FIELDS
     const { 'content-type': type = '', 'content-encoding': coding = 'identity' } = headers
     const isJson = JSON_TYPE.test(type)
-    const isCoded = this.size > 0 && (coding !== 'identity' || (isJson && !USUAL_TYPE.test(type)))
     this.isOddlyTyped = this.size > 0 && !isJson
-    this.isOddlyWritten = isCoded || (this.content !== undefined && isOddlyWritten(this.content))
+    this.isOddlyWritten =
+      (this.size > 0 && (coding !== 'identity' || (isJson && !USUAL_TYPE.test(type)))) ||
+      (isRead && (text.length < body.text.length || !body.isUtf8 || isOddlyWritten(text, value)))
   }
 
   /** Whether services may read the body in different ways. */
   get isOdd(): boolean {
     return this.isOddlyTyped || this.isOddlyWritten
-  }
-
-  /**
-   * Whether something in the request is beyond what the specification speaks of, so that each service may do as it likes:
-   * refuse it with any code, or store what is sent in another form.
-   */
-  get isUnusual(): boolean {
-    this.#isUnusual ??= this.isOdd || this.ids.length > 1 || this.ids.includes('') || this.#hasUnusualFields()
-    return this.#isUnusual
-  }
-
-  #hasUnusualFields(): boolean {
-    for (const [name, value] of this.fields) {
-      if (value === null) return true
-      if (name === 'name' && typeof value === 'string' && isUnusualName(value)) return true
-      const entries = this.list(name)
-      if (entries.some((entry) => !isPlainHostname(entry) && mayBeHostname(entry))) return true
-      if (this.call !== 'addDomains' && this.names(name).size < entries.length) return true
-    }
-    return false
-  }
-
-  /** Whether it creates or changes a group. */
-  get isAboutGroup(): boolean {
-    return this.call === 'createDomainGroup' || this.call === 'updateDomainGroup'
   }
 
   /** Whether some service may find the group with this id for the request. */
@@ -148,30 +124,14 @@ export class AskedRequest {
 const NO_FIELDS: ReadonlyMap<string, unknown> = new Map()
 const NO_TEXTS: readonly string[] = []
 const NO_PARAMETERS: ReturnType<typeof readParameters> = []
-const BYTE_ORDER_MARK = '\ufeff'
+const BYTE_ORDER_MARK = /^\ufeff/
 /** Bodies with deeper nesting, or with numbers like these, may be beyond what a parser reads. */
 const DEEP = 16
 const LARGE_NUMBER = /\d{16}|\de[+-]?\d{3}/i
 
-interface BodyContent {
-  /** In UTF-8, without its byte order mark. */
-  text: string
-  /** `undefined` if the text is not JSON. */
-  value: unknown
-  isMarked: boolean
-  /** Whether the bytes are UTF-8. */
-  isValid: boolean
-}
-
-function readContent(body: KnownBody): BodyContent {
-  const isMarked = body.text.startsWith(BYTE_ORDER_MARK)
-  const text = isMarked ? body.text.slice(BYTE_ORDER_MARK.length) : body.text
-  return { text, value: readJson(text), isMarked, isValid: body.isUtf8 }
-}
-
 /** Whether services may read a body in different ways because of how it is written. */
-function isOddlyWritten({ text, value, isMarked, isValid }: BodyContent): boolean {
-  if (isMarked || !isValid || LARGE_NUMBER.test(text)) return true
+function isOddlyWritten(text: string, value: unknown): boolean {
+  if (LARGE_NUMBER.test(text)) return true
   if (value === undefined || isFlat(value, text)) return false
   return isDeeperThan(DEEP, value) || findDuplicateField(text) !== undefined
 }

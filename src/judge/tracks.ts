@@ -14,13 +14,10 @@ export interface Track {
   /** How many changes were made with this key, and how many with others when it was used last. */
   own: number
   others: number
-  /** How much the belief had when it was last counted. */
-  size: number
 }
 
-/** How many keys are told apart, and how much is remembered of all accounts. Then the longest idle key is forgotten. */
+/** How many keys are told apart. Then the longest idle key is forgotten. */
 const MOST_KEYS = 1_000
-const MOST_REMEMBERED = 500_000
 
 /** What is known of other clients. */
 export interface AccountTerms {
@@ -34,16 +31,13 @@ export interface AccountTerms {
 export class Tracks {
   /** In the order of their latest use. */
   readonly #all = new Map<string, Track>()
-  readonly #isCertain: (name: string) => boolean
-  readonly #isSoleWriter: boolean
+  readonly #terms: AccountTerms
   #latest: string | undefined
   /** How many changes were made with all keys. */
   #changes = 0
-  #size = 0
 
-  constructor({ isSoleWriter = false, isOwnName }: AccountTerms) {
-    this.#isSoleWriter = isSoleWriter
-    this.#isCertain = (name) => isSoleWriter || isOwnName?.(name) === true
+  constructor(terms: AccountTerms) {
+    this.#terms = terms
   }
 
   /** The track of a key, for its next exchange. */
@@ -54,6 +48,8 @@ export class Tracks {
       this.#all.delete(name)
       this.#all.set(name, track)
       this.#latest = name
+      const [[idle = ''] = []] = this.#all
+      if (this.#all.size > MOST_KEYS) this.#all.delete(idle)
     }
     const others = this.#changes - track.own
     if (track.others !== others) track.belief.forget()
@@ -67,32 +63,20 @@ export class Tracks {
     track.own++
   }
 
-  /** Keeps the memory bounded, once the belief of a track has changed. */
-  settle(track: Track): void {
-    this.#size += track.belief.size - track.size
-    track.size = track.belief.size
-    while (this.#all.size > MOST_KEYS || this.#size > MOST_REMEMBERED) {
-      const [[name, idle] = ['', track]] = this.#all
-      if (idle === track) return
-      this.#all.delete(name)
-      this.#size -= idle.size
-    }
-  }
-
   forget(): void {
     this.#all.clear()
     this.#latest = undefined
-    this.#size = 0
   }
 
   #create(): Track {
+    const { isSoleWriter = false, isOwnName } = this.#terms
     return {
-      belief: new Belief(this.#isCertain),
+      belief: new Belief((name) => isSoleWriter || isOwnName?.(name) === true),
       quota: new QuotaTrack(),
       figures: new FigureTrack(),
       scheme: new SchemeTrack(),
-      charges: new ChargeTrack(this.#isSoleWriter),
-      ...{ own: 0, others: this.#changes, size: 0 },
+      charges: new ChargeTrack(isSoleWriter),
+      ...{ own: 0, others: this.#changes },
     }
   }
 }

@@ -24,35 +24,25 @@ export function decideVerdicts(
   return ids.map((id) => {
     const all = [0, ...alternatives.filter((each) => each.id === id).map(({ number }) => number)]
     const about = observations.filter((each) => each.id === id && each.permits.some((number) => all.includes(number)))
-    return decideVerdict(id, all, about)
+    let left: readonly number[] = all
+    const decisive: ChoiceObservation[] = []
+    // Those that say most come first, then those that were seen most often.
+    for (const observation of about.toSorted((a, b) => a.permits.length - b.permits.length || b.count - a.count)) {
+      const rest = left.filter((number) => observation.permits.includes(number))
+      if (left.length === 0 || rest.length === left.length) continue
+      decisive.push(observation)
+      left = rest
+    }
+    const evidence = evidenceOf(decisive)
+    const [only, ...others] = left
+    if (only === undefined) return { id, verdict: 'contradicted', evidence }
+    if (others.length > 0 || all.length === 1) {
+      return { id, verdict: 'undecided', evidence, ...(left.length < all.length && { left }) }
+    }
+    return only === 0
+      ? { id, verdict: 'as chosen', evidence }
+      : { id, verdict: 'alternative', alternative: only, evidence }
   })
-}
-
-function decideVerdict(
-  id: string,
-  all: readonly number[],
-  observations: readonly ChoiceObservation[],
-): AssumptionVerdict {
-  let left = all
-  const decisive: ChoiceObservation[] = []
-  // Those that say most come first, then those that were seen most often.
-  const inPreference = (one: ChoiceObservation, other: ChoiceObservation) =>
-    one.permits.length - other.permits.length || other.count - one.count
-  for (const observation of observations.toSorted(inPreference)) {
-    const rest = left.filter((number) => observation.permits.includes(number))
-    if (rest.length === left.length) continue
-    decisive.push(observation)
-    left = rest
-    if (rest.length === 0) break
-  }
-  const evidence = evidenceOf(decisive)
-  const [only, ...others] = left
-  if (only === undefined) return { id, verdict: 'contradicted', evidence }
-  if (left.length === all.length) return { id, verdict: 'undecided', evidence }
-  if (others.length > 0) return { id, verdict: 'undecided', evidence, left }
-  return only === 0
-    ? { id, verdict: 'as chosen', evidence }
-    : { id, verdict: 'alternative', alternative: only, evidence }
 }
 
 /** Some exchanges of each observation, as many of each as there is room for. */

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { DEPARTURES } from './departures.ts'
 import { cellOf, THEIRS } from './finding.ts'
-import { accusationsIn, check, verifyService } from './judging.ts'
+import { accusationsOfCheck, verifyService } from './judging.ts'
 import { MISSED, type Tool } from './known.ts'
 import { play, randomSession } from './playing.ts'
 import { HONEST_PROFILES, type Profile, randomProfile } from './profile.ts'
 import { emptyAccount, IndependentService } from './service.ts'
 import { thoroughSession } from './sessions.ts'
-import { CIRCUMSTANCES, serviceUnder } from './troubles.ts'
+import { CIRCUMSTANCES, playUnder, serviceUnder } from './troubles.ts'
 
 /** SERVICES=2000 SERVICES_SEED=7 npm run test:night test/independent-service */
 const SEED = Number(process.env['SERVICES_SEED'] ?? 1_000)
@@ -30,7 +30,7 @@ describe('nobody who keeps the specification is accused', { timeout: 600_000 }, 
 
   it.for(seeds(SERVICES))('by check, whatever it has chosen: seed %i', async (seed) => {
     const exchanges = play(randomSession(seed, LENGTH), new IndependentService(randomProfile(seed)))
-    expect(accusationsIn(await check(exchanges, { isSoleWriter: seed % 2 === 0 }))).toEqual([])
+    expect(await accusationsOfCheck(exchanges, seed % 2 === 0)).toEqual([])
   })
 
   it.for(seeds(Math.ceil(SERVICES / 8)))('by verify, whatever it has chosen: seed %i', async (seed) => {
@@ -38,11 +38,8 @@ describe('nobody who keeps the specification is accused', { timeout: 600_000 }, 
   })
 
   it.for(CIRCUMSTANCES)('by check of everything, when $what', async (circumstance) => {
-    const { trouble, begin, between, stale } = circumstance
-    const isSoleWriter = between === undefined && stale === undefined
-    const played = { trouble, begin, pace: stale === undefined ? 1_500 : 300 }
-    const exchanges = play(thoroughSession, serviceUnder(circumstance), played)
-    expect(accusationsIn(await check(exchanges, { isSoleWriter }))).toEqual([])
+    const { exchanges, isSoleWriter } = playUnder(circumstance, thoroughSession)
+    expect(await accusationsOfCheck(exchanges, isSoleWriter)).toEqual([])
   })
 
   it.for(CIRCUMSTANCES.filter(({ ofRun }) => ofRun !== true))('by verify, when $what', async (circumstance) => {

@@ -21,6 +21,11 @@ export async function check(
   return judge.conclude()
 }
 
+/** What `check` says wrongly of these exchanges with a service that keeps the specification. */
+export async function accusationsOfCheck(exchanges: readonly Exchange[], isSoleWriter: boolean): Promise<string[]> {
+  return accusationsIn(await check(exchanges, { isSoleWriter }))
+}
+
 /** Findings that accuse the service, in words. */
 export function accusationsIn({ findings }: Pick<Conclusion, 'findings'>): string[] {
   return findings.filter((finding) => isFailure(finding) && partyOf(finding) === 'service').map(describe)

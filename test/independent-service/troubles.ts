@@ -1,7 +1,8 @@
 import type { Trouble } from './listener.ts'
-import { BEGIN, KEY } from './playing.ts'
+import { BEGIN, KEY, play } from './playing.ts'
 import { PLAIN, type Profile } from './profile.ts'
 import { type Account, emptyAccount, IndependentService, type ServiceRequest, type ServiceResponse } from './service.ts'
+import type { Session } from './sessions.ts'
 
 /** What happens around a service that keeps the specification. */
 export interface Circumstance {
@@ -128,4 +129,15 @@ export function serviceUnder({ profile = PLAIN, prepare, between, stale }: Circu
     return response
   }
   return { account, answer }
+}
+
+/** The exchanges of a session with the service under a circumstance. Only where nobody interferes, there is a sole writer. */
+export function playUnder(circumstance: Circumstance, session: Session) {
+  const { trouble, begin, between, stale } = circumstance
+  const exchanges = play(session, serviceUnder(circumstance), {
+    trouble,
+    begin,
+    pace: stale === undefined ? 1_500 : 300,
+  })
+  return { exchanges, isSoleWriter: between === undefined && stale === undefined }
 }

@@ -116,7 +116,7 @@ async function sendOne(
     return await exchangeWith(baseUrl, {
       method,
       path: fill(path),
-      ...(text !== undefined && { body: encode(text.padEnd(pad_to), headers) }),
+      ...(text !== undefined && { body: text.padEnd(pad_to) }),
       headers: fields,
       authorization: authorization === null ? null : fill(authorization),
     })
@@ -124,9 +124,4 @@ async function sendOne(
     if ((error as NodeJS.ErrnoException).code === undefined) throw error
     return undefined
   }
-}
-
-/** In the charset that its type names. */
-function encode(text: string, headers: DecidingRequest['headers']): Buffer {
-  return Buffer.from(text, headers?.['content-type']?.endsWith('iso-8859-1') ? 'latin1' : 'utf8')
 }

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import type { Exchange } from '../../src/exchanges/exchange.ts'
 import { Belief } from '../../src/judge/belief.ts'
 import { FORMS } from '../../src/judge/request.ts'
 import { failure, success } from '../exchanges/made-exchange.ts'
 import { choices } from '../support/choices.ts'
-import { add, group, groups, judgeAfter, list, type Step } from './judged.ts'
+import { add, group, groups, judgeAfter, list, type Step, sentByKey } from './judged.ts'
 
 const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
 const BODIES = [
@@ -61,28 +60,18 @@ describe('an exchange may contain anything', () => {
     const belief = new Belief()
     for (let index = 0; index < 150_000; index++) belief.removeDomain(`d${index}.example`, 'one')
     expect(belief.domains.size).toBe(100_000)
-    const anybody =
-      (key: string) =>
-      (exchange: Exchange): Exchange => ({
-        ...exchange,
-        request: { ...exchange.request, credentials: { kind: 'sent', scheme: 'Bearer', key, isWord: true } },
-      })
     const { judge, take } = await judgeAfter([])
-    for (let index = 0; index < 1_500; index++) take({ ...list('a.example'), change: anybody(`key ${index}`) })
+    for (let index = 0; index < 1_500; index++) take({ ...list('a.example'), change: sentByKey(`key ${index}`) })
     // The first key is forgotten, so nothing is known of its account.
-    expect(take({ ...list(), change: anybody('key 0') })).toEqual([])
-    expect(take({ ...list(), change: anybody('key 1499') })).toEqual(['broken-rule/listDomains/200/all-domains-listed'])
+    expect(take({ ...list(), change: sentByKey('key 0') })).toEqual([])
+    expect(take({ ...list(), change: sentByKey('key 1499') })).toEqual([
+      'broken-rule/listDomains/200/all-domains-listed',
+    ])
     expect(judge.conclude().findings.length).toBeLessThan(1_000)
   })
 
   it('so a key that a change was made with makes uncertain what others have shown', async () => {
-    const as = (key: string, step: Step): Step => ({
-      ...step,
-      change: (exchange) => ({
-        ...exchange,
-        request: { ...exchange.request, credentials: { kind: 'sent', scheme: 'Bearer', key, isWord: true } },
-      }),
-    })
+    const as = (key: string, step: Step): Step => ({ ...step, change: sentByKey(key) })
     const { take } = await judgeAfter([as('one', list('a.example')), as('two', add(['b.example']))])
     expect(take(as('one', list('a.example', 'b.example')))).toEqual([])
     expect(take(as('one', list('a.example')))).toEqual(['broken-rule/listDomains/200/all-domains-listed'])

@@ -1,4 +1,4 @@
-import type { Exchange } from '../../src/exchanges/exchange.ts'
+import type { Credentials, Exchange } from '../../src/exchanges/exchange.ts'
 import { Judge, type JudgeOptions } from '../../src/judge/judge.ts'
 import { DATE, exchangeOf, type Made, success } from '../exchanges/made-exchange.ts'
 import { choices } from '../support/choices.ts'
@@ -6,6 +6,13 @@ import { choices } from '../support/choices.ts'
 export interface Step extends Made {
   change?(exchange: Exchange): Exchange
 }
+
+/** Changes an exchange as if other credentials had been sent. */
+export const sentWith =
+  (credentials: Credentials) =>
+  (exchange: Exchange): Exchange => ({ ...exchange, request: { ...exchange.request, credentials } })
+
+export const sentByKey = (key: string) => sentWith({ kind: 'sent', scheme: 'Bearer', key, isWord: true })
 
 /** A judge that no other client disturbs, and which has seen these exchanges, one a second. */
 export async function judgeAfter(steps: readonly Step[], options: Partial<JudgeOptions> = { isSoleWriter: true }) {

@@ -3,13 +3,15 @@ import { expect } from 'vitest'
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import { nameOf } from '../../src/contract/choices.ts'
 import type { Exchange } from '../../src/exchanges/exchange.ts'
+import { isFailure, partyOf } from '../../src/judge/finding.ts'
 import { decideVerdicts } from '../../src/judge/verdicts.ts'
+import { accusationsIn, check } from '../independent-service/judging.ts'
+import { choices } from '../support/choices.ts'
 import { askControl } from '../support/control-plane.ts'
 import { exchangeWith } from '../support/exchanges.ts'
 import { API_KEY, openService, START, type TestService } from '../support/service.ts'
 import { weighted } from '../support/weighted.ts'
 import { wrongVerdicts } from './calibration.ts'
-import { accusationsIn, choices, judge, wrongsAboutRequests } from './judgement.ts'
 
 /** A request of a random session. `{3}` in a path stands for the id of a group that was seen. */
 interface Asked {
@@ -174,10 +176,12 @@ export async function wrongsAbout(session: Session, truth: readonly string[] = [
   const { exchanges, lawful: kept } = await play(session, service).finally(service.stop)
   const wrongs: string[] = []
   for (const isSoleWriter of session.hasOthers ? [false] : [true, false]) {
-    const conclusion = await judge(exchanges, { isSoleWriter })
+    const conclusion = await check(exchanges, { isSoleWriter })
     const verdicts = decideVerdicts(conclusion.observations, choices)
     wrongs.push(...accusationsIn(conclusion), ...wrongVerdicts(verdicts, chosen))
-    wrongs.push(...(truth.length === 0 ? wrongsAboutRequests(conclusion, kept) : []))
+    const ofClient = conclusion.findings.filter((each) => isFailure(each) && partyOf(each) === 'client')
+    const unjust = ofClient.filter(({ request_id = '' }) => kept.has(request_id))
+    wrongs.push(...(truth.length === 0 ? unjust.map(({ id, message }) => `${id}: ${message}`) : []))
   }
   return wrongs
 }

@@ -64,76 +64,47 @@ const down = (from: number, to: number): Said[] =>
   Array.from({ length: from - to + 1 }, (_, index) => ({ remaining: from - index }))
 const times = (count: number, said: Said): Said[] => Array.from({ length: count }, () => said)
 
+const used = down(9, 0).map((each) => ({ ...each, path: '/dmarc', limit: 10 }))
+const faster = (said: Said, index: number) => ({ ...said, after: index / 50, reset: START + 3600 })
+const noneLeft: Said = { remaining: 0 }
+const young: Said = { limit: 300, remaining: 250 }
+
 describe('the quota of a service', () => {
-  it.each<[what: string, said: Said[], found: string[]]>([
-    ['may be spent', down(29, 0), []],
+  it.each<[found: string, what: string, ...said: Said[]]>([
+    ['dmarc-limit', 'gives more than its limit', ...used, { ...noneLeft, path: '/dmarc', limit: 10 }],
     [
-      'must not give more than its limit',
-      [...down(9, 0), { remaining: 0 }].map((each) => ({ ...each, path: '/dmarc', limit: 10 })),
-      ['dmarc-limit'],
+      'dmarc-limit',
+      'gives more than its limit to requests that come faster than its time goes on',
+      ...[...used, { ...noneLeft, path: '/dmarc', limit: 10 }].map(faster),
     ],
+    ['domains-limit', 'goes on when nothing is left', ...down(2, 0), ...times(4, noneLeft)],
+    ['remaining/rise', 'does not fall with each success', ...times(2, { remaining: 29 })],
+    ['remaining/rise', 'is higher after a refusal', ...down(29, 27), { remaining: 29, kind: 'refused' }],
+    ['remaining/limited', 'is left where a request is refused for it', { remaining: 3, kind: 'limited' }],
+    ['limit/change', 'is raised within a window', { remaining: 20 }, young],
+    ['response/limit/minimum', 'is below that of the document', { limit: 29, remaining: 5 }],
+    ['reset', 'ends beyond a window', { remaining: 20, reset: END + 7200 }],
+  ])('is wrong (%s) if it %s', (found, _, ...said) => {
+    expect(follow(said)).toEqual([found])
+  })
+
+  it.each<[what: string, ...said: Said[]]>([
+    ['is spent', ...down(29, 0)],
+    ['takes back the charges of others that were the last for a moment', ...down(2, 0), ...times(3, noneLeft)],
+    ['is another one for a caller without a valid key', ...down(29, 27), { ...young, kind: 'unread' }],
+    ['is smaller for a caller without a valid key', { remaining: 4, limit: 5, kind: 'unread' }],
+    ['begins again with the next window', ...down(2, 0), { after: 1801, remaining: 29, reset: END + 3600 }],
+    ['begins again when the clock is set back', ...down(29, 27), { after: -4000, remaining: 29, reset: END - 3600 }],
     [
-      'must not give more than its limit to requests that come faster than its time goes on',
-      [...down(9, 0), { remaining: 0 }, { remaining: 0 }].map((each, index) => ({
-        ...each,
-        ...{ after: index / 50, path: '/dmarc', limit: 10, reset: START + 3600 },
-      })),
-      ['dmarc-limit', 'dmarc-limit'],
+      'slides, so that old charges end',
+      { after: -3500, remaining: 28, reset: START + 100 },
+      { after: 200, remaining: 28, reset: START + 3700 },
     ],
-    ['must not go on when nothing is left', [...down(2, 0), ...times(4, { remaining: 0 })], ['domains-limit']],
-    [
-      'may take back the charges of others that were the last for a moment',
-      [...down(2, 0), ...times(3, { remaining: 0 })],
-      [],
-    ],
-    ['must fall with each success', times(2, { remaining: 29 }), ['remaining/rise']],
-    ['must not be higher after a refusal', [...down(29, 27), { remaining: 29, kind: 'refused' }], ['remaining/rise']],
-    [
-      'may be another one for a caller without a valid key',
-      [...down(29, 27), { remaining: 58, limit: 60, kind: 'unread' }, { remaining: 4, limit: 5, kind: 'unread' }],
-      [],
-    ],
-    ['is spent where a request is refused for it', [{ remaining: 3, kind: 'limited' }], ['remaining/limited']],
-    ['begins again with the next window', [...down(2, 0), { after: 1801, remaining: 29, reset: END + 3600 }], []],
-    [
-      'begins again when the clock is set back',
-      [...down(29, 27), { after: -4000, remaining: 29, reset: END - 3600 }],
-      [],
-    ],
-    [
-      'may slide, so that old charges end',
-      [
-        { after: -3500, remaining: 28, reset: START + 100 },
-        { after: 200, remaining: 28, reset: START + 3700 },
-      ],
-      [],
-    ],
-    [
-      'may lower its limit when the days of grace end',
-      [
-        { limit: 300, remaining: 250 },
-        { remaining: 0, kind: 'limited' },
-      ],
-      [],
-    ],
-    ['must not raise its limit within a window', [{ remaining: 20 }, { limit: 300, remaining: 250 }], ['limit/change']],
-    ['is not below that of the document', [{ limit: 29, remaining: 5 }], ['response/limit/minimum']],
-    [
-      'is not counted where requests overlap',
-      [
-        { after: 0, remaining: 28, lasts: 60_000 },
-        { after: 1, remaining: 29, lasts: 1 },
-      ],
-      [],
-    ],
-    [
-      'may have charged a request before the window in which it was answered',
-      [{ after: 0, remaining: 30, reset: START + 3602, lasts: 4_000 }],
-      [],
-    ],
-    ['ends within a window', [{ remaining: 20, reset: END + 7200 }], ['reset']],
-  ])('%s', (_, said, found) => {
-    expect(follow(said)).toEqual(found)
+    ['has a lower limit when the days of grace end', young, { remaining: 0, kind: 'limited' }],
+    ['is not counted where requests overlap', { after: 0, remaining: 28, lasts: 60_000 }, { after: 1, remaining: 29 }],
+    ['was charged in the window before', { after: 0, remaining: 30, reset: START + 3602, lasts: 4_000 }],
+  ])('is right if it %s', (_, ...said) => {
+    expect(follow(said)).toEqual([])
   })
 })
 
@@ -145,22 +116,8 @@ type Read = readonly [hours: number, counts: number | Readonly<Record<string, nu
 function read(reads: readonly Read[]): string[] {
   const track = new FigureTrack()
   return reads.flatMap(([hours, counts]) => {
-    const data = Object.entries(typeof counts === 'number' ? { 'a.example': counts } : counts).map(
-      ([domain, count]) => {
-        return {
-          domain,
-          p: 'none',
-          sp: 'none',
-          np: 'none',
-          pct: 100,
-          testing: 'n',
-          dmarc: 99.5,
-          dkim: 0,
-          spf: 0,
-          count,
-        }
-      },
-    )
+    const volumes = Object.entries(typeof counts === 'number' ? { 'a.example': counts } : counts)
+    const data = volumes.map(([domain, count]) => ({ domain, dmarc: 99.5, dkim: 0, spf: 0, count }))
     const headers = { Date: writeDate(MIDNIGHT + hours * 3_600_000) }
     // The recorder's clock says something else, which must not matter.
     const reading = readingOf({ path: '/dmarc', headers, at: 1_000, body: success(data) })
