@@ -33,8 +33,7 @@ type EntryState =
   | 'not looked at'
 
 export interface AppliedBaseline<Found> {
-  /** The findings that count. */
-  open: readonly Found[]
+  /** The findings that do not count. */
   accepted: readonly { finding: Found; entry: BaselineEntry }[]
   /** Every entry, in the order of the file. */
   entries: readonly { entry: BaselineEntry; state: EntryState }[]
@@ -58,43 +57,36 @@ export async function readBaseline(file: string): Promise<Baseline> {
   if (duplicate !== undefined) throw fail('', `An object has the field ${shorten(duplicate)} more than once.`)
   await checkContent(file, 'baseline', found)
   const { findings } = found as unknown as Baseline
-  const places = new Map<string, number>()
+  const ids = findings.map(({ id }) => id)
   for (const [index, { id, expires }] of findings.entries()) {
     const at = `/findings/${index}`
-    const other = places.get(id)
-    if (other !== undefined) throw fail(`${at}/id`, `The finding ${shorten(id)} is there twice, also at ${other}.`)
-    places.set(id, index)
+    const other = ids.indexOf(id)
+    if (other < index) throw fail(`${at}/id`, `The finding ${shorten(id)} is there twice, also at ${other}.`)
     if (expires !== undefined && !isDay(expires)) throw fail(`${at}/expires`, `There is no day ${expires}.`)
   }
   return { findings }
 }
 
-/** Divides the findings of a run by a baseline. `today` is a day in UTC, as `dayOf` names it. */
+/** Compares the findings of a run with a baseline. `today` is a day in UTC, as `dayOf` names it. */
 export function applyBaseline<Found extends Pick<JudgedDifference, 'id'>>(
   findings: readonly Found[],
   looked: Looked,
   baseline: Baseline,
   today: string,
 ): AppliedBaseline<Found> {
-  const entries = new Map(baseline.findings.map((entry) => [entry.id, entry]))
-  const isOver = ({ expires }: BaselineEntry) => expires !== undefined && expires < today
   const seen = new Set(findings.map(({ id }) => id))
-  function stateOf(entry: BaselineEntry): EntryState {
-    if (!seen.has(entry.id)) return looked(entry.id) ? 'fixed' : 'not looked at'
-    return isOver(entry) ? 'expired' : 'accepted'
-  }
-  const open: Found[] = []
-  const accepted: { finding: Found; entry: BaselineEntry }[] = []
-  for (const finding of findings) {
-    const entry = entries.get(finding.id)
-    if (entry === undefined || isOver(entry)) open.push(finding)
-    else accepted.push({ finding, entry })
-  }
-  return {
-    open,
-    accepted,
-    entries: baseline.findings.map((entry) => ({ entry, state: stateOf(entry) })),
-  }
+  const entries = baseline.findings.map((entry) => {
+    const { id, expires = today } = entry
+    const present: EntryState = expires < today ? 'expired' : 'accepted'
+    const absent: EntryState = looked(id) ? 'fixed' : 'not looked at'
+    return { entry, state: seen.has(id) ? present : absent }
+  })
+  const known = new Map(entries.filter(({ state }) => state === 'accepted').map(({ entry }) => [entry.id, entry]))
+  const accepted = findings.flatMap((finding) => {
+    const entry = known.get(finding.id)
+    return entry === undefined ? [] : [{ finding, entry }]
+  })
+  return { accepted, entries }
 }
 
 /**

@@ -7,10 +7,9 @@ import { listenOn } from '../support/listening.ts'
 import { CERTIFICATE, PRIVATE_KEY } from './certificate.ts'
 import { startRelay, type TestRelay } from './open-relay.ts'
 
-/** A message of these lines; the last one is the body. Each character is one byte. */
-export function message(...lines: string[]): string {
-  const body = lines.pop() ?? ''
-  return [...lines, '', body].join('\r\n')
+/** A message, or a part of one, with the line ends of HTTP. Each character is one byte. */
+export function http(text: string): string {
+  return text.replaceAll('\n', '\r\n')
 }
 
 /** The field that Node.js adds at a hop. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { BodyBudget, CollectedBody } from '../../src/exchanges/collected-body.ts'
-import { AnswerCounts } from '../../src/judge/answer-counts.ts'
 import { targetAt } from '../../src/proxy/target.ts'
 import type { PassedExchange } from '../../src/proxy/traffic.ts'
-import { type Sighting, type TrafficJudge, Witness } from '../../src/proxy/witness.ts'
+import { type Sighting, Witness, type WitnessOptions } from '../../src/proxy/witness.ts'
+import { NO_JUDGE } from '../verify/runs.ts'
 
 /** An exchange whose request has this id. */
 function passed(id: string, { method = 'GET', base = '/api/v1' } = {}): PassedExchange {
@@ -26,7 +26,7 @@ function open({ failsAt = [] }: { failsAt?: string[] } = {}) {
   const recorded: string[] = []
   const noted: boolean[] = []
   const sightings: Sighting[] = []
-  const judge: TrafficJudge = {
+  const judge: WitnessOptions['judge'] = {
     judged: 0,
     take({ id }) {
       if (failsAt.includes(id)) throw new Error('a bug')
@@ -35,15 +35,7 @@ function open({ failsAt = [] }: { failsAt?: string[] } = {}) {
       return []
     },
     forget: () => void told.push('forget'),
-    conclude: () => ({
-      exchanges: 0,
-      judged: 0,
-      findings: [],
-      counts: {},
-      observations: [],
-      messages: {},
-      answers: new AnswerCounts([]),
-    }),
+    conclude: NO_JUDGE.conclude,
   }
   const witness = new Witness({
     target: targetAt('http://service.example', '/api/v1'),

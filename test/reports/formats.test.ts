@@ -37,10 +37,9 @@ FAILED  1 request violates the contract, of 12.`)
     expect(summarise(passed, true).at(-1)).toBe('\u001b[32mPASSED\u001b[39m  No request violates the contract, of 12.')
   })
 
-  it.each([true, false])('says that a result is inconclusive, whatever the exit code is: %s', (passed) => {
-    expect(lines(report({ findings: [], facts: [], passed, isInconclusive: true })).at(-1)).toBe(
-      'INCONCLUSIVE  No request violates the contract, of 12.',
-    )
+  it('says that a result is inconclusive, whatever the exit code is', () => {
+    const results = [true, false].map((passed) => lines(report({ passed, isInconclusive: true })).at(-1))
+    expect(results).toEqual(Array(2).fill(expect.stringMatching(/^INCONCLUSIVE {2}1 request violates/)))
   })
 
   it('names the worst findings and counts the rest', () => {
@@ -103,12 +102,6 @@ Response:
 
 </details>
 `)
-  })
-
-  it('of a run that passed has no findings', () => {
-    expect(writeMarkdown(report({ findings: [], table: undefined, facts: [] }))).toBe(
-      '## dmarc-understudy run: npm test\n\n**✅ Passed.** No request violates the contract, of 12.\n',
-    )
   })
 
   it('fits a comment, the worst first, and says how much is left out', () => {

@@ -76,27 +76,19 @@ describe('the target of a report', () => {
 })
 
 describe('a report that is asked for', () => {
-  it.each<[what: string, pathIn: (folder: string) => string, reason: string]>([
-    ['in no folder', (folder) => `${folder}/none/r`, 'its folder does not exist; create it, or name another file'],
-    ['that is a folder', (folder) => folder, 'is a folder; name a file in it'],
-    ['below a file', (folder) => `${folder}/file/r`, 'is below a file; name a file in a folder'],
-    ['in a ring of links', (folder) => `${folder}/a`, 'cannot be written (ELOOP); name another file'],
-    [
-      'with a strange name',
-      (folder) => `${folder}/x\0y`,
-      'cannot be written (ERR_INVALID_ARG_VALUE); name another file',
-    ],
-    [
-      'with a long name',
-      (folder) => join(folder, 'a'.repeat(300)),
-      'cannot be written (ENAMETOOLONG); name another file',
-    ],
-  ])('for a file %s is refused before the work, and fails after it', async (_, pathIn, reason) => {
+  it.each<[what: string, path: string, reason: string]>([
+    ['in no folder', '/none/r', 'its folder does not exist; create it, or name another file'],
+    ['that is a folder', '', 'is a folder; name a file in it'],
+    ['below a file', '/file/r', 'is below a file; name a file in a folder'],
+    ['in a ring of links', '/a', 'cannot be written (ELOOP); name another file'],
+    ['with a strange name', '/x\0y', 'cannot be written (ERR_INVALID_ARG_VALUE); name another file'],
+    ['with a long name', `/${'a'.repeat(300)}`, 'cannot be written (ENAMETOOLONG); name another file'],
+  ])('for a file %s is refused before the work, and fails after it', async (_, path, reason) => {
     const folder = temporaryFolder()
     writeFileSync(join(folder, 'file'), '')
     symlinkSync('a', join(folder, 'b'))
     symlinkSync('b', join(folder, 'a'))
-    const bad = pathIn(folder)
+    const bad = folder + path
     expect([await checkTarget(join(folder, 'good')), await checkTarget(bad)]).toEqual([undefined, reason])
     expect(readdirSync(folder)).not.toContain('good')
     expect(await writeTo(bad)).toEqual(expect.any(String))
@@ -108,12 +100,7 @@ describe('a report that is asked for', () => {
     const named = (name: string) => ({ source: name, file: join(folder, name) })
     const [one, same] = [named('r.json'), named('link/./r.json')]
     expect(await findShared([one, same])).toEqual({ earlier: one, later: same })
-    expect(
-      await findShared([
-        { ...one, isRead: true },
-        { ...same, isRead: true },
-      ]),
-    ).toBeUndefined()
+    expect(await findShared([one, same].map((each) => ({ ...each, isRead: true })))).toBeUndefined()
     const device = { source: 'a device', file: '/dev/null' }
     expect(await findShared([device, device])).toBeUndefined()
   })

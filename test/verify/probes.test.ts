@@ -23,7 +23,7 @@ describe('the table of probes', () => {
     expect([...asked].filter((id) => !rules.has(id))).toEqual([])
   })
 
-  it.each(['add-twice', 'members-shared', 'name-taken', 'read-groups-without-key'])(
+  it.each(['add-twice', 'members-shared', 'name-taken', 'add-text'])(
     'says what %s decides, and what comes of it',
     async (id) => {
       expect(await mistakesOf(id)).toEqual([])
@@ -31,7 +31,7 @@ describe('the table of probes', () => {
   )
 
   const some = choices.alternatives.filter((each) =>
-    ['already-monitored/1', 'content-type/1', 'update-group-response/3'].includes(nameOf(each)),
+    ['already-monitored/1', 'update-group-response/3'].includes(nameOf(each)),
   )
   it.each(some.map((each) => [nameOf(each), each] as const))(
     'finds that a service has chosen %s, and accuses nobody',
