@@ -3,7 +3,7 @@ import { costOfRestoring } from './cleanup.ts'
 import { type Conversation, HarmfulRequest, isOverQuota } from './conversation.ts'
 import { intentOf, readDomains, readGroups } from './holdings.ts'
 import type { PlannedProbe } from './plan.ts'
-import { countByPath, type ProbeRequest, type ProbeScene, quotaPathOf } from './probe.ts'
+import { countByPath, hasKey, type ProbeRequest, type ProbeScene, quotaPathOf } from './probe.ts'
 import { READ_DOMAINS, READ_GROUPS } from './probes.ts'
 
 /** What became of a probe. */
@@ -159,9 +159,12 @@ export class Questioning {
       return { reason: `the account has ${alone} of others, which a wrong service might change` }
     }
     for (const request of [send(this.#sceneFor(needs))].flat()) {
+      const path = quotaPathOf(request)
+      // Another client may have spent meanwhile.
+      if (hasKey(request) && this.#conversation.budget.left(path) < 1) return { lacking: path }
       const answer = await this.#conversation.ask(request, id)
-      // A refusal for the quota says nothing about the question: another client has used up the quota.
-      if (isOverQuota(answer)) return { lacking: quotaPathOf(request) }
+      // A refusal for the quota says nothing about the question.
+      if (isOverQuota(answer)) return { lacking: path }
       if (answer.isLost) return { reason: `the answer to ${request.method} ${request.path} was lost` }
     }
     return { isAsked: true }

@@ -109,15 +109,13 @@ describe('an evidence file', () => {
 
   it.each<[what: string, changed: object | ((text: string) => string), message: string]>([
     ['another file', () => '{"log": {}}', 'This is no evidence file; verify, check and proxy write one'],
-    ['a file of an older program', { format_version: 1 }, '/format_version: The format 1 is of an older program; make'],
-    ['a file of a newer program', { format_version: 3 }, 'The format 3 is newer than this program; ins'],
-    ['a file without a version', { format_version: 'x' }, '#/format_version: The value is "x" but must be 2.'],
+    ['a file of another version', { format_version: 3 }, '#/format_version: Another version of this program has made'],
     ['a missing part', { observations: undefined }, '#/observations: The value is missing.'],
     ['what has no name', { observations: [{ id: 'B' }] }, '#/observations/0/permits: The value is missing.'],
     [
       'another contract',
       { contract: { digest: '0'.repeat(64), overlays: ['ours.yaml'] } },
-      '#/contract/digest: This is evidence about other choices. It was made with the overlay ours.yaml: give the same with',
+      '#/contract/digest: This is evidence about other choices, made with the overlay ours.yaml: give the same, or',
     ],
   ])('is refused: %s', async (_, changed, message) => {
     const file = join(temporaryFolder(), 'evidence.json')

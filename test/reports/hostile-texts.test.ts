@@ -4,7 +4,7 @@ import { printable } from '../../src/ground/show.ts'
 import { code, escapeText } from '../../src/reports/markdown.ts'
 import { HOSTILE } from './hostile-texts.ts'
 import { reportOf } from './sample-report.ts'
-import { elementsOf, markupOf, STRUCTURES } from './structure.ts'
+import { markupOf, STRUCTURES } from './structure.ts'
 
 const ANY = fc.oneof(
   fc.string({ unit: 'binary', minLength: 1 }),
@@ -61,13 +61,6 @@ describe('a text in Markdown', () => {
     expect(code(text)).toBe(written)
   })
 })
-
-it.each(['', '<testsuites>', '<testsuites><a/></testsuites>', '<testsuites>&x;</testsuites>', '<testsuites a="<"/>'])(
-  'The reader of these tests takes this for no JUnit report: %j',
-  (xml) => {
-    expect(() => elementsOf(`<?xml version="1.0" encoding="UTF-8"?>\n${xml}`)).toThrow()
-  },
-)
 
 it('The reader of these tests sees markup in Markdown that is not escaped', () => {
   expect(markupOf('a *b* @c `d` \\*\n```sh\n*\n```')).toEqual(['**@§', '¶'])

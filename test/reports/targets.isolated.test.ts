@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, lstatSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import type * as Files from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
@@ -105,23 +105,20 @@ describe('a report that is asked for', () => {
     expect(await findShared([device, device])).toBeUndefined()
   })
 
-  it('replaces an old file at once, keeps its rights, and follows no link in the place of its draft', async () => {
+  it('replaces an old file at once where a link leads, keeps its rights, and follows no link of its draft', async () => {
     const { folder, file, node } = writeOld()
     const other = join(temporaryFolder(), 'other')
     writeFileSync(other, 'other')
     symlinkSync(other, `${file}.${process.pid}.tmp`)
-    expect(await writeTo(file)).toBeUndefined()
-    const { ino, mode } = statSync(file)
-    expect([readFileSync(file, 'utf8'), ino === node, mode & 0o777]).toEqual([TEXT, false, 0o640])
-    expect([readdirSync(folder), readFileSync(other, 'utf8')]).toEqual([['old.json'], 'other'])
-  })
-
-  it('goes where a link leads, which stays', async () => {
-    const { folder, file } = writeOld()
     symlinkSync('old.json', join(folder, 'link.json'))
     expect(await writeTo(join(folder, 'link.json'))).toBeUndefined()
-    expect(readFileSync(file, 'utf8')).toBe(TEXT)
+    const { ino, mode } = statSync(file)
+    expect([readFileSync(file, 'utf8'), ino === node, mode & 0o777]).toEqual([TEXT, false, 0o640])
     expect(readdirSync(folder).toSorted()).toEqual(['link.json', 'old.json'])
+    expect([lstatSync(join(folder, 'link.json')).isSymbolicLink(), readFileSync(other, 'utf8')]).toEqual([
+      true,
+      'other',
+    ])
   })
 
   it('streams into a pipe, and leaves it and a device in their places', async () => {
@@ -134,17 +131,14 @@ describe('a report that is asked for', () => {
     expect([statSync(pipe).isFIFO(), statSync('/dev/null').isCharacterDevice()]).toEqual([true, true])
   })
 
-  it('is written into an old file that is mounted alone, and cannot be replaced', async () => {
+  it('is written into an old file that is mounted alone, and leaves it and no draft where the disk is full', async () => {
     const { folder, file, node } = writeOld()
-    refusals.set('rename', 'EBUSY')
-    expect(await writeTo(file)).toBeUndefined()
-    expect([readFileSync(file, 'utf8'), statSync(file).ino, readdirSync(folder)]).toEqual([TEXT, node, ['old.json']])
-  })
-
-  it('leaves the old file and no draft where the disk is full', async () => {
-    const { folder, file } = writeOld()
     refusals.set('writeFile', 'ENOSPC')
     expect(await writeTo(file)).toBe('finds the disk full; make room, or name a file elsewhere')
     expect([readFileSync(file, 'utf8'), readdirSync(folder)]).toEqual(['old', ['old.json']])
+    refusals.clear()
+    refusals.set('rename', 'EBUSY')
+    expect(await writeTo(file)).toBeUndefined()
+    expect([readFileSync(file, 'utf8'), statSync(file).ino, readdirSync(folder)]).toEqual([TEXT, node, ['old.json']])
   })
 })

@@ -96,20 +96,6 @@ describe('the cleanup of verify', () => {
     expect(isAsBefore).toBe(true)
   })
 
-  it('removes what no answer has named', async () => {
-    const headers = { Authorization: `Bearer ${API_KEY}`, 'Content-Type': 'application/json' }
-    const body = Buffer.from(JSON.stringify({ name: `${MARK} late` }))
-    let late: WireRequest | undefined = { method: 'POST', path: '/domaingroups', headers, body }
-    const way: Way = async (request, send) => {
-      // Another process of the run has got no answer to this.
-      if (late !== undefined) await send(late)
-      late = undefined
-      return send(request)
-    }
-    const { cleanup, isAsBefore } = await restoreAfter(way, CREATIONS.slice(0, 1))
-    expect([cleanup.restored, isAsBefore]).toEqual([true, true])
-  })
-
   it.each<[path: string, left: Partial<Cleanup['left']>, domains: number]>([
     ['/domains', { groups: [] }, 60],
     ['/domaingroups', { groups: [expect.any(String), expect.any(String)] as never }, 0],
@@ -135,4 +121,16 @@ it('takes no domain in an odd spelling for a probe', () => {
   holdings.learn({ method: 'POST', path: '/domains', body: { domains } }, { domains })
   expect(holdings.free).toEqual([domains[2]])
   expect(holdings.domains.size).toBe(3)
+})
+
+it.each<[name: string, domains: string[], isOwn: boolean]>([
+  ['VERIFY-X1 a', [], true],
+  ['', OWN.slice(0, 2), true],
+  ['', [], false],
+  ['Theirs', [OWN[0] ?? '', 'a.example'], false],
+])('takes a listed group for its own by its name or by all its members: %j, %j', (name, domains, isOwn) => {
+  const holdings = new Holdings(MARK)
+  expect(holdings.isOwnListedGroup({ id: 'g1', name, domains })).toBe(isOwn)
+  holdings.remember({ domains: [], groups: [{ id: 'g1', name, domains }] })
+  expect(holdings.isOwnListedGroup({ id: 'g1', name, domains })).toBe(false)
 })
