@@ -37,9 +37,9 @@ describe('The service gets each byte that the client has sent, apart from the Ho
     ],
     [
       'what Connection names, and the other fields of the hop, do not',
-      'GET /a HTTP/1.1\nConnection: X-Own,, Host, Upgrade\nHost: localhost\nX-Own: 1\nUpgrade: h2c\nTE: trailers\n' +
-        'Keep-Alive: timeout=5\nProxy-Authorization: Basic x\nAuthorization: Bearer x\n\n',
-      'GET /a HTTP/1.1\nHost: localhost\nAuthorization: Bearer x\n\n',
+      'PUT /a HTTP/1.1\nConnection: X-Own,, Host, content-length\nHost: localhost\nX-Own: 1\nTE: trailers\n' +
+        'Keep-Alive: timeout=5\nProxy-Authorization: Basic x\nAuthorization: Bearer x\nContent-Length: 3\n\nabc',
+      'PUT /a HTTP/1.1\nHost: localhost\nAuthorization: Bearer x\nContent-Length: 3\n\nabc',
     ],
     [
       'POST without a body gets a length',

@@ -4,6 +4,7 @@ import { systemClock } from '../../src/ground/clock.ts'
 import { Client, ConnectionError } from '../../src/verify/client.ts'
 import { Holdings } from '../../src/verify/holdings.ts'
 import { readLedger } from '../../src/verify/ledger.ts'
+import { planProbes } from '../../src/verify/plan.ts'
 import { sweep } from '../../src/verify/run.ts'
 import { choices } from '../support/choices.ts'
 import { API_KEY, startService, type TestService } from '../support/service.ts'
@@ -142,19 +143,23 @@ describe('a run of verify', () => {
     expect((await service.get('/domains')).body.data.domains).toContain('verify.other.example')
   })
 
-  it('leaves nothing where the connection gives no answer in time, and ends with a cleanup', async () => {
+  it('leaves nothing where the connection gives no answer in time, and asks nothing more', async () => {
     const service = await startService(FOREIGN)
     const before = await inventoryOf(service)
     let sent = 0
+    const exhausting = planProbes({ writes: true, exhaust: true }).filter(({ probe }) => probe.exhausts)
     const run = prepareRun(service, {
       ...TERMS,
+      plan: [...SHORT, ...exhausting],
       async way(request, send) {
         const response = await send(request)
         if (++sent === 20) throw new ConnectionError('the connection was closed without a response', false)
         return response
       },
     })
-    expect(await run.result()).toMatchObject({ ended: { kind: 'connection' }, cleanup: { restored: true } })
+    const { probes, ...result } = await run.result()
+    expect(result).toMatchObject({ ended: { kind: 'connection' }, cleanup: { restored: true } })
+    expect(probes.filter(({ probe, isAsked }) => probe.exhausts && isAsked)).toEqual([])
     expect(await inventoryOf(service)).toEqual(before)
   })
 })
