@@ -4,8 +4,7 @@ import type { Socket } from 'node:net'
 import { describe, expect, it, vi } from 'vitest'
 import { targetAt } from '../../src/proxy/target.ts'
 import { listenOn } from '../support/listening.ts'
-import { startRelay } from './open-relay.ts'
-import { http, open, relayTo } from './raw-service.ts'
+import { http, open, relayTo, startRelay } from './raw-service.ts'
 
 const REQUEST = http('GET /api/v1/domains HTTP/1.1\nHost: localhost\n\n')
 const CHANGE = http('POST /api/v1/domains HTTP/1.1\nHost: localhost\nContent-Length: 0\n\n')

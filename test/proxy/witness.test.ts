@@ -55,12 +55,12 @@ function open({ failsAt = [] }: { failsAt?: string[] } = {}) {
 describe('A witness', () => {
   it('goes on when the judge fails, which then knows that something is missing', () => {
     const { witness, told, recorded, noted } = open({ failsAt: ['2'] })
-    for (const id of ['1', '2', '3']) witness.take(passed(id))
+    for (const id of ['1', '2', '3', '4']) witness.take(passed(id))
     expect([told, recorded]).toEqual([
-      ['1', 'forget', '3'],
-      ['1', '2', '3'],
+      ['1', 'forget', '3', '4'],
+      ['1', '2', '3', '4'],
     ])
-    expect([witness.sightings.failures, noted]).toEqual([1, [true, false, true]])
+    expect([witness.sightings.failures, noted]).toEqual([1, [true, false, true, true]])
   })
 
   it('hides a key that the service repeats from the judge, the recording and the journal', () => {
