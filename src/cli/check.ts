@@ -1,7 +1,5 @@
-import { lookedAt } from '../evidence/baseline.ts'
 import { describeFindings } from '../evidence/report.ts'
 import { shorten } from '../ground/show.ts'
-import { isCounted } from '../judge/finding.ts'
 import { listFacts } from '../reports/report.ts'
 import type { Options } from '../server/option.ts'
 import { defineCommand } from './command.ts'
@@ -36,11 +34,10 @@ export const check = defineCommand(
       const { conclusion, target, leftOut } = seen
       const report = describeFindings({
         ...{ ...seen, ...execution.times, tool: 'check', title: files.join(', '), choices, failOn: values.failOn },
-        baseline: review.apply(conclusion.findings, lookedAt(conclusion.answers)),
+        baseline: review.compare(conclusion),
         facts: listFacts({ Service: target ?? false, 'Left out': leftOut !== '' && leftOut }),
       })
-      const findings = conclusion.findings.filter((finding) => isCounted(finding, values.failOn))
-      return review.finish({ ...seen, report, findings, isWhole: !execution.signal.aborted }, execution)
+      return review.finish({ ...seen, report, failOn: values.failOn, isWhole: !execution.signal.aborted }, execution)
     })
   },
   'operands',

@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import { lookedAt } from '../evidence/baseline.ts'
 import { describeFindings } from '../evidence/report.ts'
 import { HarFileError, HarWriter } from '../exchanges/har/writer.ts'
 import { isLoopback } from '../ground/hosts.ts'
@@ -147,7 +146,8 @@ function start(session: ProxySession): Promise<RunningProxy> {
     },
     record: recording && ((exchange) => recording.add(exchange)),
     counts: (finding) =>
-      isCounted(finding, failOn) && (review.apply([finding], lookedAt(judge.answers))?.accepted ?? []).length === 0,
+      isCounted(finding, failOn) &&
+      (review.compare({ findings: [finding], answers: judge.answers })?.accepted ?? []).length === 0,
     found: (finding) => finding.label !== 'cannot tell' && say(describeLive(finding), finding.id),
     said: (sentence) => say(sentence),
   })
@@ -198,7 +198,7 @@ async function report(running: RunningProxy, session: ProxySession): Promise<num
   const described = describeFindings({
     ...{ tool: 'proxy', title: target.url, conclusion, choices: review.choices, startedAt, seconds },
     failOn: values.failOn,
-    baseline: review.apply(conclusion.findings, lookedAt(conclusion.answers)),
+    baseline: review.compare(conclusion),
     failures: unjudged,
     warnings: warningsOf(running, recording),
     facts: listFacts({
@@ -208,8 +208,7 @@ async function report(running: RunningProxy, session: ProxySession): Promise<num
   })
   // If this program could not judge an exchange, that is its own failure.
   const exitCode = sightings.failures > 0 ? 3 : values.failOnViolation ? described.exitCode : 0
-  const findings = conclusion.findings.filter((finding) => isCounted(finding, values.failOn))
-  const found = { conclusion, findings, isWhole: unjudged.length === 0, secrets: keys.secrets }
+  const found = { conclusion, failOn: values.failOn, isWhole: unjudged.length === 0, secrets: keys.secrets }
   return review.finish({ ...found, report: { ...described, exitCode }, target: target.url }, execution)
 }
 

@@ -13,7 +13,7 @@ import {
 } from '../evidence/baseline.ts'
 import { writeEvidence } from '../evidence/evidence-file.ts'
 import { systemClock } from '../ground/clock.ts'
-import { FAIL_ON, type JudgedDifference } from '../judge/finding.ts'
+import { FAIL_ON, type FailOn, isCounted, type JudgedDifference } from '../judge/finding.ts'
 import type { Conclusion } from '../judge/judge.ts'
 import type { Report } from '../reports/report.ts'
 import { fileName, type OptionKind, type Options, oneOf, optIn, textThat, type Values } from '../server/option.ts'
@@ -119,8 +119,8 @@ export async function openBaseline(
 interface Found {
   conclusion: Conclusion
   report: Report
-  /** All findings that would count without the baseline. */
-  findings: readonly JudgedDifference[]
+  /** Whose mistakes count. */
+  failOn: FailOn
   /** Whether the command has looked at everything, so that the baseline may be rewritten. */
   isWhole: boolean
   /** The base URL of the service, if it is known, and all known keys. */
@@ -129,8 +129,10 @@ interface Found {
 }
 
 /** How a service is judged, and what that leaves. */
-export interface Review extends Known {
+export interface Review {
   choices: Choices
+  /** What the baseline says about these findings; `undefined` if there is no baseline. */
+  compare(conclusion: Pick<Conclusion, 'findings' | 'answers'>): AppliedBaseline<JudgedDifference> | undefined
   /** Writes the reports, the evidence and the baseline that the user asked for. Resolves to the exit code. */
   finish(found: Found, execution: Execution): Promise<number>
 }
@@ -145,15 +147,16 @@ export async function openReview(
   const known = await openBaseline({ values, sources }, [...others, { source: sources.evidence, file: evidence }])
   const choices = await readChoices(await readOverlays(overlays))
   return {
-    ...known,
     choices,
-    async finish({ conclusion, report, findings, isWhole, target, secrets }, execution) {
+    compare: ({ findings, answers }) => known.apply(findings, lookedAt(answers)),
+    async finish({ conclusion, report, failOn, isWhole, target, secrets }, execution) {
       execution.terminal.learn(secrets)
       // The report comes first, so nothing that prevents the other files can keep it back.
       let code = await execution.deliver(report, values.report)
       const seen = { tool, choices, overlays, targets: target === undefined ? [] : [target], secrets }
       if (evidence !== undefined) code = await execution.keep(code, () => writeEvidence(evidence, conclusion, seen))
-      return isWhole ? execution.keep(code, () => known.update(findings, lookedAt(conclusion.answers))) : code
+      const counted = conclusion.findings.filter((finding) => isCounted(finding, failOn))
+      return isWhole ? execution.keep(code, () => known.update(counted, lookedAt(conclusion.answers))) : code
     },
   }
 }

@@ -1,14 +1,12 @@
 import { rmSync } from 'node:fs'
 import type { Contract } from '../contract/contract.ts'
 import { LIMITS } from '../domain/limits.ts'
-import { lookedAt } from '../evidence/baseline.ts'
 import { systemClock } from '../ground/clock.ts'
 import { isLoopback } from '../ground/hosts.ts'
 import { hashKey, nameInstance } from '../ground/secrets.ts'
 import { quoteWord } from '../ground/shell-word.ts'
 import { shorten } from '../ground/show.ts'
 import { pause } from '../ground/timers.ts'
-import { isCounted } from '../judge/finding.ts'
 import { Judge } from '../judge/judge.ts'
 import {
   fileName,
@@ -121,8 +119,10 @@ export const verify = defineCommand('verify', OPTIONS, async (reading, terminal)
     try {
       return await (values.sweep === undefined ? ask(session) : sweep(session, values.sweep))
     } catch (error) {
-      const { reason, exitCode } = explain(error, target)
-      const report = describeRefusal(target, reason, { ...execution.times, exitCode })
+      const isTarget = error instanceof TargetError
+      if (!isTarget && !(error instanceof ConnectionError)) throw error
+      const reason = isTarget ? error.message : `${target} cannot be reached: ${error.message}`
+      const report = describeRefusal(target, reason, { ...execution.times, exitCode: isTarget ? 1 : 3 })
       execution.say(`verify: ${reason}`)
       return execution.deliver(report, values.report, true)
     }
@@ -136,13 +136,6 @@ interface VerifySession {
   target: string
   apiKey: string
   writes: boolean
-}
-
-/** Why nothing could be asked. Other errors are thrown again. */
-function explain(error: unknown, target: string): { reason: string; exitCode: number } {
-  if (error instanceof TargetError) return { reason: error.message, exitCode: 1 }
-  if (!(error instanceof ConnectionError)) throw error
-  return { reason: `${target} cannot be reached: ${error.message}`, exitCode: 3 }
 }
 
 /** Whether requests that change the account are sent. */
@@ -191,10 +184,7 @@ async function ask(session: VerifySession): Promise<number> {
   })
   const { conclusion, ended, cleanup } = result
   if (cleanup.restored) ledger.remove()
-  const findings = conclusion.findings.filter((finding) => isCounted(finding, 'service'))
-  const accepted = new Set(
-    review.apply(findings, lookedAt(conclusion.answers))?.accepted.map(({ finding }) => finding.id),
-  )
+  const accepted = new Set(review.compare(conclusion)?.accepted.map(({ finding }) => finding.id))
   const isAccepted = ({ id }: { id: string }) => accepted.has(id)
   const assessment = assess({ result, choices, target, isAccepted, minReached, isSoleWriter })
   const { interruptedWith, ...times } = execution.times
@@ -202,8 +192,8 @@ async function ask(session: VerifySession): Promise<number> {
   const exitCode = ended?.kind === 'interrupted' ? interruptedWith : isBroken ? 3 : undefined
   const left = cleanup.restored ? undefined : sweepLine
   const report = describeVerify({ ...{ target, result, assessment, minReached, sweep: left, exitCode }, ...times })
-  const isWhole = ended === undefined
-  return review.finish({ conclusion, report, findings, isWhole, target, secrets: [apiKey] }, execution)
+  const found = { conclusion, report, failOn: 'service', isWhole: ended === undefined, target } as const
+  return review.finish({ ...found, secrets: [apiKey] }, execution)
 }
 
 /** Removes what the run of a ledger has left. Resolves to the exit code. @throws UsageError */

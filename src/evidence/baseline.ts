@@ -33,8 +33,7 @@ type EntryState =
   | 'not looked at'
 
 export interface AppliedBaseline<Found> {
-  /** The findings that count. */
-  open: readonly Found[]
+  /** The findings that do not count. */
   accepted: readonly { finding: Found; entry: BaselineEntry }[]
   /** Every entry, in the order of the file. */
   entries: readonly { entry: BaselineEntry; state: EntryState }[]
@@ -43,14 +42,14 @@ export interface AppliedBaseline<Found> {
 /** Whether a run looked at the subject of a finding with this id. `lookedAt` makes one from the answers of a run. */
 export type Looked = (id: string) => boolean
 
-/** The most findings of a baseline, and the most bytes of its file. */
-const LARGEST_BASELINE = { findings: 10_000, bytes: 8 << 20 }
+/** In bytes. */
+const LARGEST_BASELINE = 8 << 20
 /** The reason of an entry that the user has not edited yet. */
 const UNDECIDED_REASON = 'to be decided'
 
 /** Reads a file that a user may have written. @throws EvidenceError */
 export async function readBaseline(file: string): Promise<Baseline> {
-  const text = await readText(file, LARGEST_BASELINE.bytes, 'baseline')
+  const text = await readText(file, LARGEST_BASELINE, 'baseline')
   const fail = (pointer: string, reason: string) => new EvidenceError(file, pointer, reason)
   const found = parseJson(text, (reason) => fail('', reason))
   if (!isObject(found)) throw fail('', 'A baseline is an object: {"findings": [{"id", "reason"}]}.')
@@ -58,43 +57,36 @@ export async function readBaseline(file: string): Promise<Baseline> {
   if (duplicate !== undefined) throw fail('', `An object has the field ${shorten(duplicate)} more than once.`)
   await checkContent(file, 'baseline', found)
   const { findings } = found as unknown as Baseline
-  const places = new Map<string, number>()
+  const ids = findings.map(({ id }) => id)
   for (const [index, { id, expires }] of findings.entries()) {
     const at = `/findings/${index}`
-    const other = places.get(id)
-    if (other !== undefined) throw fail(`${at}/id`, `The finding ${shorten(id)} is there twice, also at ${other}.`)
-    places.set(id, index)
+    const other = ids.indexOf(id)
+    if (other < index) throw fail(`${at}/id`, `The finding ${shorten(id)} is there twice, also at ${other}.`)
     if (expires !== undefined && !isDay(expires)) throw fail(`${at}/expires`, `There is no day ${expires}.`)
   }
   return { findings }
 }
 
-/** Divides the findings of a run by a baseline. `today` is a day in UTC, as `dayOf` names it. */
+/** Compares the findings of a run with a baseline. `today` is a day in UTC, as `dayOf` names it. */
 export function applyBaseline<Found extends Pick<JudgedDifference, 'id'>>(
   findings: readonly Found[],
   looked: Looked,
   baseline: Baseline,
   today: string,
 ): AppliedBaseline<Found> {
-  const entries = new Map(baseline.findings.map((entry) => [entry.id, entry]))
-  const isOver = ({ expires }: BaselineEntry) => expires !== undefined && expires < today
   const seen = new Set(findings.map(({ id }) => id))
-  function stateOf(entry: BaselineEntry): EntryState {
-    if (!seen.has(entry.id)) return looked(entry.id) ? 'fixed' : 'not looked at'
-    return isOver(entry) ? 'expired' : 'accepted'
-  }
-  const open: Found[] = []
-  const accepted: { finding: Found; entry: BaselineEntry }[] = []
-  for (const finding of findings) {
-    const entry = entries.get(finding.id)
-    if (entry === undefined || isOver(entry)) open.push(finding)
-    else accepted.push({ finding, entry })
-  }
-  return {
-    open,
-    accepted,
-    entries: baseline.findings.map((entry) => ({ entry, state: stateOf(entry) })),
-  }
+  const entries = baseline.findings.map((entry) => {
+    const { id, expires = today } = entry
+    const present: EntryState = expires < today ? 'expired' : 'accepted'
+    const absent: EntryState = looked(id) ? 'fixed' : 'not looked at'
+    return { entry, state: seen.has(id) ? present : absent }
+  })
+  const known = new Map(entries.filter(({ state }) => state === 'accepted').map(({ entry }) => [entry.id, entry]))
+  const accepted = findings.flatMap((finding) => {
+    const entry = known.get(finding.id)
+    return entry === undefined ? [] : [{ finding, entry }]
+  })
+  return { accepted, entries }
 }
 
 /**
@@ -115,11 +107,6 @@ export function updateBaseline(
 
 /** Replaces the file atomically, so that no reader sees half of it. @throws EvidenceError */
 export async function writeBaseline(file: string, baseline: Baseline): Promise<void> {
-  const { length } = baseline.findings
-  if (length > LARGEST_BASELINE.findings) {
-    const reason = `There are ${length} findings; a baseline has at most ${LARGEST_BASELINE.findings}.`
-    throw new EvidenceError(file, '', reason)
-  }
   const reason = await writeTarget(file, `${JSON.stringify(baseline, undefined, 2)}\n`)
   if (reason !== undefined) throw new EvidenceError(file, '', `The baseline ${reason}.`)
 }

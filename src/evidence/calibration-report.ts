@@ -1,4 +1,3 @@
-import type { Assumption } from '../contract/assumptions.ts'
 import type { Choices } from '../contract/choices.ts'
 import { describeQuestion } from '../judge/observability.ts'
 import { type CommandTimes, type Finding, listFacts, type Report, type Row } from '../reports/report.ts'
@@ -16,32 +15,20 @@ export interface CalibrationReportOptions extends CommandTimes {
   warnings: readonly string[]
 }
 
+const NOTHING_SEEN = 'There is no evidence in what was given: no exchange with the service could be judged.'
+
 /** Describes the result of a calibration for every output format. */
 export function describeCalibration(options: CalibrationReportOptions): Report {
-  const { title, evidence, calibration, warnings, startedAt, seconds, interruptedWith } = options
+  const { title, evidence, calibration, choices, warnings, startedAt, seconds, interruptedWith } = options
   const { exchanges, judged, targets } = evidence
   const { assumptions, messages, chosen } = calibration
-  const contradicted = assumptions.filter(({ verdict }) => verdict === 'contradicted')
-  const places = new Map(options.choices.assumptions.map((each) => [each.id, each]))
-  const findings = contradicted.map((each) => showContradiction(each, places.get(each.id)))
   const isEmpty = judged === 0 && evidence.observations.length === 0
+  const contradicted = assumptions.filter(({ verdict }) => verdict === 'contradicted')
   const passed = contradicted.length === 0 && !isEmpty
-  const json = {
-    targets,
-    exchanges,
-    judged,
-    assumptions,
-    messages: messages.map(({ of, text }) => ({ of, text })),
-    ...(warnings.length > 0 && { warnings }),
-  }
   return {
     tool: 'calibrate',
-    title,
-    summary: summarise(calibration, isEmpty),
-    passed,
+    ...{ title, summary: summarise(calibration, isEmpty), passed, startedAt, seconds },
     exitCode: interruptedWith ?? (passed ? 0 : 1),
-    startedAt,
-    seconds,
     facts: listFacts({
       Service: targets.length > 0 && targets.join(', '),
       Exchanges: `${exchanges}, of which ${judged} were judged`,
@@ -50,7 +37,7 @@ export function describeCalibration(options: CalibrationReportOptions): Report {
     }),
     findings: [
       ...(isEmpty ? [showIncomplete('error')(NOTHING_SEEN)] : []),
-      ...findings,
+      ...contradicted.map((each) => showContradiction(each, choices)),
       ...warnings.map(showIncomplete('warning')),
     ],
     table: {
@@ -58,38 +45,37 @@ export function describeCalibration(options: CalibrationReportOptions): Report {
       columns: ['Assumption', 'Verdict', 'What would decide it'],
       rows: assumptions.map(rowOf),
     },
-    json,
+    json: {
+      ...{ targets, exchanges, judged, assumptions },
+      messages: messages.map(({ of, text }) => ({ of, text })),
+      ...(warnings.length > 0 && { warnings }),
+    },
   }
 }
 
 function summarise({ assumptions, chosen }: Calibration, isEmpty: boolean): string {
-  const count = (verdict: string) => assumptions.filter((each) => each.verdict === verdict).length
   if (isEmpty) return 'No exchange with the service could be judged, so the overlay says nothing.'
+  const count = (verdict: string) => assumptions.filter((each) => each.verdict === verdict).length
   const contradicted = count('contradicted')
-  return [
-    `Of ${assumptions.length} assumptions, the service chooses ${count('as chosen')} as openapi.yaml does, and takes an alternative in ${chosen.length}; ${count('undecided')} are undecided.`,
-    ...(contradicted > 0 ? [`${contradicted} are contradicted: exchanges show one choice, and others another.`] : []),
-  ].join(' ')
+  const decided = `Of ${assumptions.length} assumptions, the service chooses ${count('as chosen')} as openapi.yaml does, and takes an alternative in ${chosen.length}; ${count('undecided')} are undecided.`
+  if (contradicted === 0) return decided
+  return `${decided} ${contradicted} are contradicted: exchanges show one choice, and others another.`
 }
 
 function showContradiction(
   { id, evidence, decide_with: question }: CalibratedAssumption,
-  assumption: Assumption | undefined,
+  { assumptions }: CalibrationReportOptions['choices'],
 ): Finding {
+  const assumption = assumptions.find((each) => each.id === id)
+  const description = `It has shown more than one choice. ${assumption?.spec ?? ''}`.trim()
   return {
-    rule: {
-      id,
-      name: 'The service contradicts itself',
-      description: `It has shown more than one choice. ${assumption?.spec ?? ''}`.trim(),
-    },
+    rule: { id, name: 'The service contradicts itself', description },
     level: 'error',
     message: `Exchanges cannot agree on ${id}: ${evidence.join(', ')}. The overlay leaves it as it is.`,
     pointer: assumption?.place,
     ...(question !== undefined && { remedy: { text: 'This would decide it:', command: describeQuestion(question) } }),
   }
 }
-
-const NOTHING_SEEN = 'There is no evidence in what was given: no exchange with the service could be judged.'
 
 function rowOf(assumption: CalibratedAssumption): Row {
   const { verdict, left, decide_with: question, unobservable = '' } = assumption

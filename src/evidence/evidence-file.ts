@@ -113,21 +113,16 @@ export async function readEvidence(file: string, choices: Choices): Promise<Evid
   if (!isObject(found) || found['format'] !== FORMAT) {
     throw fail('', 'This is no evidence file; verify, check and proxy write one with --evidence FILE.')
   }
-  const { format_version: version } = found
-  if (typeof version === 'number' && version !== FORMAT_VERSION) {
-    const remedy =
-      version > FORMAT_VERSION ? 'newer than this program; install a newer one' : `of an older program; ${AGAIN}`
-    throw fail('/format_version', `The format ${version} is ${remedy}.`)
+  if (found['format_version'] !== FORMAT_VERSION) {
+    throw fail('/format_version', `Another version of this program has made it; ${AGAIN}.`)
   }
   await checkContent(file, 'evidence', found)
   const evidence = found as unknown as Evidence
   const { digest, overlays } = evidence.contract
   if (digest === digestOf(choices)) return evidence
-  const made =
-    overlays.length === 0
-      ? `It was made without an overlay, maybe with another version of this program: give no --overlay, or ${AGAIN}`
-      : `It was made with the overlay ${overlays.map((each) => shorten(each)).join(', ')}: give the same with --overlay, or ${AGAIN}`
-  throw fail('/contract/digest', `This is evidence about other choices. ${made}.`)
+  const names = overlays.map((each) => shorten(each)).join(', ')
+  const made = names === '' ? 'without an overlay: give none' : `with the overlay ${names}: give the same`
+  throw fail('/contract/digest', `This is evidence about other choices, made ${made}, or ${AGAIN}.`)
 }
 
 const AGAIN = 'make the evidence again with check, proxy or verify'

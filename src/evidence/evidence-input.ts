@@ -3,7 +3,7 @@ import { readPackageFile } from '../ground/package-files.ts'
 import { findViolation } from '../ground/schema.ts'
 
 /**
- * A file of evidence, of dependencies or of accepted findings cannot be used. The message is the place, as
+ * A file of evidence or of accepted findings cannot be used. The message is the place, as
  * `file#/json/pointer`, and one sentence.
  */
 export class EvidenceError extends Error {
@@ -23,11 +23,7 @@ export function readText(file: string, largest: number, content: string): Promis
  * Checks the content of a file by its schema in `docs/schemas`, which is also what users read.
  * @throws EvidenceError
  */
-export async function checkContent(
-  file: string,
-  schema: 'baseline' | 'dependencies' | 'evidence',
-  content: unknown,
-): Promise<void> {
+export async function checkContent(file: string, schema: 'baseline' | 'evidence', content: unknown): Promise<void> {
   const violation = await findViolation(JSON.parse(`${readPackageFile(`docs/schemas/${schema}.json`)}`), content)
   if (violation !== undefined) throw new EvidenceError(file, violation.pointer, `The value ${violation.reason}.`)
 }

@@ -1,5 +1,13 @@
 import { shorten } from '../ground/show.ts'
-import { type FailOn, isCounted, isFailure, type JudgedDifference, type Party, partyOf } from '../judge/finding.ts'
+import {
+  type FailOn,
+  isCounted,
+  isFailure,
+  type JudgedDifference,
+  type Label,
+  type Party,
+  partyOf,
+} from '../judge/finding.ts'
 import type { FindingLevel, Finding as ReportFinding, ReportRule } from '../reports/report.ts'
 import type { BaselineEntry } from './baseline.ts'
 import { reasonOf } from './untold.ts'
@@ -29,67 +37,55 @@ interface FindingKind extends Omit<ReportRule, 'id'> {
   remedy: string
 }
 
-const kind = (level: FindingLevel, name: string, description: string, remedy: string): FindingKind => ({
-  level,
-  name,
-  description,
-  remedy,
-})
 const ACCEPT = 'If it is known, --baseline FILE accepts it.'
 const SERVICE_REMEDY = `Show this request and its response to the owner of the service. ${ACCEPT}`
 
-const VIOLATIONS: Readonly<Record<Party, FindingKind>> = {
-  client: kind(
-    'error',
-    'The client violates the contract',
-    'Every request obeys openapi.yaml. A service may refuse what does not, or do something else.',
-    `Correct the request of the client. ${ACCEPT}`,
-  ),
-  service: kind(
-    'error',
-    'The service violates the contract',
-    'Every response obeys openapi.yaml. A client that relies on it does not expect this.',
-    SERVICE_REMEDY,
-  ),
+const CLIENT_VIOLATION: FindingKind = {
+  level: 'error',
+  name: 'The client violates the contract',
+  description: 'Every request obeys openapi.yaml. A service may refuse what does not, or do something else.',
+  remedy: `Correct the request of the client. ${ACCEPT}`,
+}
+
+const KINDS: Readonly<Record<Exclude<Label, 'cannot tell'>, FindingKind>> = {
+  'contract violation': {
+    level: 'error',
+    name: 'The service violates the contract',
+    description: 'Every response obeys openapi.yaml. A client that relies on it does not expect this.',
+    remedy: SERVICE_REMEDY,
+  },
+  'broken rule': {
+    level: 'error',
+    name: 'The service breaks a rule of the specification',
+    description: 'The specification demands it, whatever the account holds.',
+    remedy: SERVICE_REMEDY,
+  },
+  unexplained: {
+    level: 'error',
+    name: 'The behaviour of the service is unexplained',
+    description: 'Nothing that the specification permits and nothing that the account can hold leads to it.',
+    remedy: SERVICE_REMEDY,
+  },
+  'another choice': {
+    level: 'note',
+    name: 'The service makes a choice of its own',
+    description: 'The specification leaves it open, and no alternative of openapi.yaml is like it.',
+    remedy: 'If a client depends on it, write an overlay that describes it.',
+  },
+  'decides assumption': {
+    level: 'note',
+    name: 'The service chooses another alternative',
+    description: 'The specification leaves it open, and the service has chosen another alternative than the stand-in.',
+    remedy: 'dmarc-understudy calibrate writes an overlay with which the stand-in does the same.',
+  },
 }
 
 function kindOf(finding: JudgedDifference): FindingKind {
-  switch (finding.label) {
-    case 'contract violation':
-      return VIOLATIONS[partyOf(finding)]
-    case 'broken rule':
-      return kind(
-        'error',
-        'The service breaks a rule of the specification',
-        'The specification demands it, whatever the account holds.',
-        SERVICE_REMEDY,
-      )
-    case 'unexplained':
-      return kind(
-        'error',
-        'The behaviour of the service is unexplained',
-        'Nothing that the specification permits and nothing that the account can hold leads to it.',
-        SERVICE_REMEDY,
-      )
-    case 'another choice':
-      return kind(
-        'note',
-        'The service makes a choice of its own',
-        'The specification leaves it open, and no alternative of openapi.yaml is like it.',
-        'If a client depends on it, write an overlay that describes it.',
-      )
-    case 'decides assumption':
-      return kind(
-        'note',
-        'The service chooses another alternative',
-        'The specification leaves it open, and the service has chosen another alternative than the stand-in.',
-        'dmarc-understudy calibrate writes an overlay with which the stand-in does the same.',
-      )
-    case 'cannot tell': {
-      const { reason, remedy } = reasonOf(finding)
-      return kind('note', 'It cannot be decided', reason, remedy)
-    }
+  if (finding.label === 'cannot tell') {
+    const { reason: description, remedy } = reasonOf(finding)
+    return { level: 'note', name: 'It cannot be decided', description, remedy }
   }
+  return partyOf(finding) === 'client' ? CLIENT_VIOLATION : KINDS[finding.label]
 }
 
 function ruleOf(finding: JudgedDifference): ReportRule {

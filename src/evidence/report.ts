@@ -3,8 +3,7 @@ import { plural } from '../ground/plural.ts'
 import type { Untold } from '../judge/answer-counts.ts'
 import { type FailOn, isCounted, type JudgedDifference, type Party } from '../judge/finding.ts'
 import type { Conclusion } from '../judge/judge.ts'
-import type { AssumptionVerdict } from '../judge/verdicts.ts'
-import { decideVerdicts } from '../judge/verdicts.ts'
+import { type AssumptionVerdict, decideVerdicts } from '../judge/verdicts.ts'
 import {
   type CommandTimes,
   type Fact,
@@ -65,12 +64,10 @@ export function describeFindings(options: EvidenceReportOptions): Report {
     accepted: accepted.get(id),
     failOn,
   })
-  const shown = new Map(
-    findings.map((finding) => {
-      const row = subjectOf(finding).replace('/', ' ')
-      return [finding.id, { ...showFinding(finding, contextOf(finding)), row }]
-    }),
-  )
+  const shown = findings.map((finding) => {
+    return { ...showFinding(finding, contextOf(finding)), row: subjectOf(finding).replace('/', ' ') }
+  })
+  const broken = findings.filter((_, index) => shown[index]?.level === 'error').map(subjectOf)
   const contradicted = verdicts.filter(({ verdict }) => verdict === 'contradicted').map(showContradiction)
   const json: EvidenceReport = {
     exchanges: conclusion.exchanges,
@@ -92,14 +89,14 @@ export function describeFindings(options: EvidenceReportOptions): Report {
     facts: factsOf(options, verdicts, untold),
     findings: [
       ...missing.map(showIncomplete('error')),
-      ...shown.values(),
+      ...shown,
       ...contradicted,
       ...warnings.map(showIncomplete('warning')),
     ],
     table: {
       title: 'What was looked at',
       columns: ['Subject', 'Result'],
-      rows: [...rowsOfAnswers(options, findings, shown), ...verdicts.map(rowOfVerdict)],
+      rows: [...rowsOfAnswers(conclusion, broken), ...verdicts.map(rowOfVerdict)],
     },
     json,
   }
@@ -129,7 +126,7 @@ function summarise(
     if (own.length === 0) return 'nothing wrong'
     const times = own.reduce((sum, { id }) => sum + (counts[id] ?? 1), 0)
     const hint = own.some((each) => isCounted(each, failOn)) ? '' : ` (--fail-on ${party} would fail)`
-    return `${plural(own.length, 'thing', 'things')} wrong, seen ${times === 1 ? 'once' : `${times} times`}${hint}`
+    return `${plural(own.length, 'thing')} wrong, seen ${times === 1 ? 'once' : `${times} times`}${hint}`
   }
   const where =
     judged === 0 ? 'In the messages alone' : `In the ${judged} of ${plural(exchanges, 'exchange')} that could be judged`
@@ -192,16 +189,11 @@ const INCOMPLETE: ReportRule = {
 }
 
 /** A row for each operation and each status that it answered with. */
-function rowsOfAnswers(
-  { conclusion: { answers } }: EvidenceReportOptions,
-  findings: readonly JudgedDifference[],
-  shown: ReadonlyMap<string, ReportFinding>,
-): Row[] {
-  const broken = findings.filter(({ id }) => shown.get(id)?.level === 'error').map(subjectOf)
+function rowsOfAnswers({ answers }: Conclusion, broken: readonly string[]): Row[] {
   const subjects = new Set([...answers.counts.keys(), ...broken])
   return [...subjects].toSorted().map((subject) => ({
     outcome: broken.includes(subject) ? 'failed' : 'passed',
-    cells: [subject.replace('/', ' '), `seen ${plural(answers.counts.get(subject) ?? 0, 'time', 'times')}`],
+    cells: [subject.replace('/', ' '), `seen ${plural(answers.counts.get(subject) ?? 0, 'time')}`],
   }))
 }
 
@@ -210,26 +202,13 @@ function subjectOf({ id }: Pick<JudgedDifference, 'id'>): string {
   return id.split('/').slice(1, 3).join('/')
 }
 
-/** A row for an assumption. */
-export function rowOfVerdict(found: AssumptionVerdict): Row {
-  const outcomes = {
-    undecided: 'skipped',
-    contradicted: 'failed',
-    'as chosen': 'passed',
-    alternative: 'passed',
-  } as const
-  return { outcome: outcomes[found.verdict], cells: [found.id, describeVerdict(found)] }
-}
+const OUTCOMES = { undecided: 'skipped', contradicted: 'failed', 'as chosen': 'passed', alternative: 'passed' } as const
 
-/** `alternative 2` */
-function wordVerdict({ verdict, alternative }: AssumptionVerdict): string {
-  return alternative === undefined ? verdict : `${verdict} ${alternative}`
-}
-
-/** `alternative 2, seen in r-1` */
-function describeVerdict(found: AssumptionVerdict): string {
-  const { evidence } = found
-  return wordVerdict(found) + (evidence.length === 0 ? '' : `, seen in ${evidence.join(', ')}`)
+/** A row for an assumption: `alternative 2, seen in r-1`. */
+export function rowOfVerdict({ id, verdict, alternative, evidence }: AssumptionVerdict): Row {
+  const word = alternative === undefined ? verdict : `${verdict} ${alternative}`
+  const seen = evidence.length === 0 ? '' : `, seen in ${evidence.join(', ')}`
+  return { outcome: OUTCOMES[verdict], cells: [id, word + seen] }
 }
 
 /** `12 as chosen, 1 alternative, 0 contradicted, 52 undecided` */

@@ -8,11 +8,8 @@ export const EXTENT: Json = {
   max_characters: { type: 'integer', minimum: 1_000, maximum: 200_000, description: 'By default 16000.' },
 }
 
-/** How many items of a list and characters of a text remain, from the most generous measure on. */
-const MEASURES: readonly (readonly [items: number, text: number])[] = [
-  ...([500, 200, 100, 50, 20, 10, 5] as const).map((items) => [items, 500] as const),
-  ...([5, 2, 1] as const).map((items) => [items, 100] as const),
-]
+/** How many items of a list remain, from the most generous measure on. */
+const MEASURES = [500, 200, 100, 50, 20, 10, 5, 2, 1] as const
 
 /**
  * The answer as JSON. If it is too long, its longest lists and texts are cut, and `left_out` has pointers to them.
@@ -30,9 +27,9 @@ export function writeAnswer(whole: unknown, args: Json): string {
   if (typeof value === 'string') return shorten(value, Number(most))
   const text = writeJson(value) ?? 'null'
   if (text.length <= Number(most)) return text
-  for (const measure of MEASURES) {
+  for (const items of MEASURES) {
     const leftOut: string[] = []
-    const cut = shrink(value, `${part}`, measure, leftOut)
+    const cut = shrink(value, `${part}`, items, leftOut)
     const note = `ask again with part, such as ${leftOut[0]}, or with another limit`
     const short = writeJson({ answer: cut, left_out: leftOut.slice(0, 20), note }) ?? ''
     if (short.length <= Number(most)) return short
@@ -52,8 +49,8 @@ function findPart(whole: unknown, part: unknown): unknown {
 }
 
 /** A copy with shorter lists and texts. */
-function shrink(value: unknown, at: string, measure: readonly [number, number], leftOut: string[]): unknown {
-  const [items, text] = measure
+function shrink(value: unknown, at: string, items: number, leftOut: string[]): unknown {
+  const text = items > 5 ? 500 : 100
   if (typeof value === 'string' && value.length > text) {
     leftOut.push(at)
     return shorten(value, text)
@@ -61,8 +58,8 @@ function shrink(value: unknown, at: string, measure: readonly [number, number], 
   if (typeof value !== 'object' || value === null) return value
   if (!Array.isArray(value)) {
     const entries = Object.entries(value)
-    return Object.fromEntries(entries.map(([key, each]) => [key, shrink(each, pointTo(at, key), measure, leftOut)]))
+    return Object.fromEntries(entries.map(([key, each]) => [key, shrink(each, pointTo(at, key), items, leftOut)]))
   }
   if (value.length > items) leftOut.push(at)
-  return value.slice(0, items).map((each, index) => shrink(each, pointTo(at, index), measure, leftOut))
+  return value.slice(0, items).map((each, index) => shrink(each, pointTo(at, index), items, leftOut))
 }

@@ -105,13 +105,12 @@ interface Coverage {
 
 /** The parts that were not shown. */
 function gapsIn({ operations, outside, rules, edges }: Coverage): Json[] {
+  const as =
+    (kind: string, more: Json = {}) =>
+    (part: Json) => ({ kind, ...more, ...part })
   const parts: Json[] = [
-    ...operations.flatMap(({ operation, responses }) =>
-      responses.map((each) => ({ kind: 'response', operation, ...each })),
-    ),
-    ...outside.map((each) => ({ kind: 'response', ...each })),
-    ...rules.map((each) => ({ kind: 'rule', ...each })),
-    ...edges.map((each) => ({ kind: 'edge', ...each })),
+    ...operations.flatMap(({ operation, responses }) => responses.map(as('response', { operation }))),
+    ...[...outside.map(as('response')), ...rules.map(as('rule')), ...edges.map(as('edge'))],
   ]
   return parts
     .filter(({ seen, genuine }) => seen === false || genuine === 0)

@@ -74,12 +74,14 @@ export async function openSession({ tools, version, input, output, log }: Sessio
       stream.once('close', () => (stream === input && input.readableEnded) || resolve())
     }
   })
-  async function close(): Promise<void> {
-    // A stream that is read would keep the program alive.
-    input.unpipe(lines).pause()
-    await handle.close()
+  return {
+    ended,
+    async close() {
+      // A stream that is read would keep the program alive.
+      input.unpipe(lines).pause()
+      await handle.close()
+    },
   }
-  return { ended, close }
 }
 
 /** A refusal is an answer that an assistant reads, and not an error of the protocol. */

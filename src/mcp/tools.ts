@@ -59,29 +59,22 @@ function toolOf(method: string, operation: Json, plane: ControlPlane): Tool {
   const schema = valueAt(operation, '/requestBody/content/application~1json/schema')
   const fields = isObject(schema) && isObject(schema['properties']) ? schema['properties'] : undefined
   const own = parameters.map(({ name, description, schema }) => [argumentOf(name), { ...schema, description }] as const)
-  const properties = mapValues(
-    { ...Object.fromEntries(own), ...(fields ?? (isObject(schema) && { body: schema })), ...(readOnlyHint && EXTENT) },
-    readable,
-  )
+  const body = fields ?? (isObject(schema) ? { body: schema } : {})
+  const properties = { ...Object.fromEntries(own), ...body, ...(readOnlyHint && EXTENT) }
   const required = [
     ...parameters.flatMap(({ name, required }) => (required === true ? [argumentOf(name)] : [])),
     ...(fields !== undefined && isObject(schema) ? ((schema['required'] ?? []) as string[]) : []),
   ]
 
-  async function call(args: Json): Promise<string> {
-    const { part, max_characters, ...rest } = args
-    const takeFrom = (where: Parameter['in']) =>
-      Object.fromEntries(
-        parameters.flatMap(({ name, in: place }) => {
-          const value = rest[argumentOf(name)]
-          if (place !== where || value === undefined) return []
-          delete rest[argumentOf(name)]
-          return [[name, readScalar(name, value)]]
-        }),
-      )
-    const given = { parameters: takeFrom('path'), query: takeFrom('query') }
+  async function call({ part, max_characters, ...rest }: Json): Promise<string> {
+    const given: Record<Parameter['in'], Json> = { path: {}, query: {} }
+    for (const { name, in: place } of parameters) {
+      const value = rest[argumentOf(name)]
+      delete rest[argumentOf(name)]
+      if (value !== undefined) given[place][name] = typeof value === 'number' ? String(value) : value
+    }
     const body = schema === undefined ? undefined : fields === undefined ? rest['body'] : rest
-    const answer = await plane.call(id, { ...given, body })
+    const answer = await plane.call(id, { parameters: given.path, query: given.query, body })
     return writeAnswer(answer ?? {}, readOnlyHint ? { part, max_characters } : {})
   }
 
@@ -89,7 +82,7 @@ function toolOf(method: string, operation: Json, plane: ControlPlane): Tool {
     name: id.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
     title: `${operation['summary']}`,
     description: unfold([operation['summary'], operation['description']].filter(Boolean).join('.\n')),
-    inputSchema: { type: 'object', properties, required },
+    inputSchema: { type: 'object', properties: mapValues(properties, readable), required },
     annotations: { readOnlyHint, ...(!readOnlyHint && hintsOf(method, operation)), openWorldHint: false },
     call,
   }
@@ -117,12 +110,6 @@ export function refuseWrongNames({ inputSchema: { properties, required } }: Tool
 
 function argumentOf(parameter: string): string {
   return parameter.replaceAll('-', '_')
-}
-
-/** A number and a boolean mean their text. @throws ControlError */
-function readScalar(name: string, value: unknown): string {
-  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value)
-  throw refuseArgument(name, `${name} must be a text, a number or a boolean, not ${show(value)}.`)
 }
 
 /** A schema without what only the control plane reads; the meanings of its values are in its description. */

@@ -54,19 +54,14 @@ export function nextRequest(
     received.flatMap(([name, value]) => (name.toLowerCase() === wanted ? [value] : []))
   const [hosts, codings] = [valuesOf('host'), valuesOf('transfer-encoding')]
   const isOld = httpVersion === '1.0'
-  if (hosts.length > 1 || (hosts.length === 0 && !isOld)) {
-    return { status: 400, reason: `A request has ${hosts.length === 0 ? 'no Host field' : 'more than one Host field'}` }
-  }
-  if (codings.length > 0 && isOld) return { status: 400, reason: 'A request of HTTP/1.0 has Transfer-Encoding' }
-  if (!isOneHop(received)) {
-    return { status: 501, reason: 'A request has a transfer coding other than chunked' }
-  }
+  const refuse = (status: HopRefusal['status'], what: string) => ({ status, reason: `A request ${what}` })
+  if (hosts.length > 1) return refuse(400, 'has more than one Host field')
+  if (hosts.length === 0 && !isOld) return refuse(400, 'has no Host field')
+  if (codings.length > 0 && isOld) return refuse(400, 'of HTTP/1.0 has Transfer-Encoding')
+  if (!isOneHop(received)) return refuse(501, 'has a transfer coding other than chunked')
   const [absolute, named = hosts[0], rest = ''] = /^https?:\/\/([^/?#]*)(.*)$/i.exec(url) ?? []
   if (named !== undefined && !isOurs(named)) {
-    return {
-      status: 421,
-      reason: `A request is for the host "${nameIn(named).slice(0, 100)}", which is not behind this proxy`,
-    }
+    return refuse(421, `is for the host "${nameIn(named).slice(0, 100)}", which is not behind this proxy`)
   }
   const root = method === 'OPTIONS' && rest === '' ? '*' : '/'
   // The hop answers this expectation itself (RFC 9110 §10.1.1).
@@ -75,13 +70,9 @@ export function nextRequest(
   if (hosts.length === 0) fields.unshift(['Host', authority])
   // Without a length, Node.js would give some methods a body of their own, and others a body without a length.
   if (codings.length > 0) fields.push(['Transfer-Encoding', 'chunked'])
-  else if (!hasLength(received) && !BODILESS.test(method ?? '')) fields.push(['Content-Length', '0'])
+  else if (valuesOf('content-length').length === 0 && !BODILESS.test(method ?? '')) fields.push(['Content-Length', '0'])
   return { target: absolute === undefined ? url : rest.startsWith('/') ? rest : root + rest, fields }
 }
 
 /** The methods for which Node.js does not add a length by itself. */
 const BODILESS = /^(?:GET|HEAD|DELETE|OPTIONS|TRACE)$/
-
-function hasLength(fields: readonly HeaderField[]): boolean {
-  return fields.some(([name]) => /^content-length$/i.test(name))
-}

@@ -48,12 +48,9 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   let plane: ControlPlane | undefined
   const troubles = { failed: 0, unpassed: 0 }
   const witness = new Witness({
-    ...{ target, judge, record, found },
-    basePath: contract.basePath,
+    ...{ target, judge, record, found, basePath: contract.basePath },
     note: (...noted) => plane?.note(...noted),
-    failed(error) {
-      log.error({ err: error }, 'An exchange could not be judged. The traffic goes on.')
-    },
+    failed: (error) => log.error({ err: error }, 'An exchange could not be judged. The traffic goes on.'),
   })
   const relay = new Relay({
     ...{ target, host, port: options.port },

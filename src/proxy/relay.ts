@@ -59,8 +59,7 @@ export class Relay {
   readonly #server: http.Server
   readonly #agent: http.Agent
   readonly #isOurs: (host: string) => boolean
-  /** The connections of clients, and those that wait for a response. */
-  readonly #clients = new Set<Duplex>()
+  /** The connections of clients that wait for a response. */
   readonly #waiting = new WeakSet<Duplex>()
 
   constructor(options: RelayOptions) {
@@ -78,9 +77,8 @@ export class Relay {
     return listen(this.#server, this.#options.port, this.#options.host)
   }
 
-  /** Accepts no new connection, gives open requests a short time to end, and closes everything. */
+  /** Accepts no new connection, gives open ones a short time to end, and closes everything. */
   async stop(): Promise<void> {
-    for (const client of this.#clients) if (!this.#waiting.has(client)) client.destroy()
     await closeServer(this.#server)
     this.#options.traffic.stop('The proxy has stopped.')
     this.#agent.destroy()
@@ -93,10 +91,6 @@ export class Relay {
     const server = http.createServer({ ...patience, ...limits }, take)
     server.maxHeadersCount = 0
     server.setTimeout(IDLE)
-    server.on('connection', (client) => {
-      this.#clients.add(client)
-      client.once('close', () => this.#clients.delete(client))
-    })
     server.on('checkContinue', take)
     server.on('checkExpectation', take)
     server.on('connect', (_, client) => this.#cut(client, 501, 'A request asks for a tunnel (CONNECT)'))

@@ -6,19 +6,9 @@ import { changesSomething } from '../exchanges/reading.ts'
 import { splitTarget } from '../ground/target.ts'
 import { type Redact, redactTarget } from '../journal/redaction/redaction.ts'
 import type { JudgedDifference } from '../judge/finding.ts'
-import type { Conclusion } from '../judge/judge.ts'
+import type { Judge } from '../judge/judge.ts'
 import type { ProxyTarget } from './target.ts'
 import type { PassedExchange, PassedMessage } from './traffic.ts'
-
-/** Judges exchanges one after the other. */
-export interface TrafficJudge {
-  take(exchange: Exchange): readonly JudgedDifference[]
-  /** Must be called if exchanges before the next one are missing. */
-  forget(): void
-  /** How many exchanges had a behaviour that could be judged. */
-  readonly judged: number
-  conclude(): Conclusion
-}
 
 /** An exchange that was passed on, in the forms that its readers need, and what was found in it. */
 export interface Sighting {
@@ -38,7 +28,7 @@ export interface WitnessOptions {
   target: ProxyTarget
   /** The base path of the contract. */
   basePath: string
-  judge: TrafficJudge
+  judge: Pick<Judge, 'take' | 'forget' | 'judged' | 'conclude'>
   /** Records the exchange, if the user asked for a recording. It must not throw. */
   record?: ((exchange: RecordedExchange) => void) | undefined
   /** Adds each exchange to the journal, after its judgement if there is one. */
@@ -58,12 +48,7 @@ export class Witness {
   /** Whether an exchange was not judged since the last one that was. */
   #isGap = false
   /** Counts of the traffic. `foreign` paths are not below the base URL of the service; `failures` met a bug. */
-  readonly sightings = {
-    exchanges: 0,
-    foreign: 0,
-    redirects: 0,
-    failures: 0,
-  }
+  readonly sightings = { exchanges: 0, foreign: 0, redirects: 0, failures: 0 }
 
   constructor(options: WitnessOptions) {
     this.#options = options
@@ -71,32 +56,30 @@ export class Witness {
 
   take(passed: PassedExchange): void {
     this.sightings.exchanges++
+    const { record, note, found, failed } = this.#options
     try {
-      this.#examine(passed)
+      const sighting = readSighting(passed, this.keys, this.#options)
+      record?.(sighting.recorded)
+      try {
+        this.#judge(sighting)
+      } finally {
+        note?.(sighting, passed)
+      }
+      sighting.findings.forEach(found)
     } catch (error) {
       this.sightings.failures++
       this.#isGap = true
-      this.#options.failed(error)
+      failed(error)
     }
-  }
-
-  #examine(passed: PassedExchange): void {
-    const { record, note, found } = this.#options
-    const sighting = readSighting(passed, this.keys, this.#options)
-    record?.(sighting.recorded)
-    this.#count(sighting)
-    try {
-      this.#judge(sighting)
-    } finally {
-      note?.(sighting, passed)
-    }
-    sighting.findings.forEach(found)
   }
 
   #judge(sighting: Sighting): void {
     const { judge } = this.#options
     const { exchange, isOfService } = sighting
+    const { status = 0 } = exchange.response ?? {}
+    if (status >= 300 && status < 400 && status !== 304) this.sightings.redirects++
     if (!isOfService) {
+      this.sightings.foreign++
       // The request may be outside of the contract, and then it is not known what it changed.
       if (changesSomething(exchange.request.method)) this.#isGap = true
       return
@@ -106,12 +89,6 @@ export class Witness {
     const before = judge.judged
     sighting.findings = judge.take(exchange)
     sighting.isJudged = judge.judged > before
-  }
-
-  #count({ exchange: { response }, isOfService }: Sighting): void {
-    const { status = 0 } = response ?? {}
-    if (!isOfService) this.sightings.foreign++
-    if (status >= 300 && status < 400 && status !== 304) this.sightings.redirects++
   }
 }
 

@@ -1,11 +1,9 @@
-import { type Fact, type Report, worstFirst } from './report.ts'
+import { type Report, worstFirst } from './report.ts'
 
 /** The size limits of a report. They apply to all formats except `json`, which is complete. */
 export const BOUNDS = {
   /** The findings; the worst are kept. A person does not read a thousand. */
   findings: 1000,
-  /** The rows of the table. Failed rows are kept first. */
-  rows: 10_000,
   /** The characters of a text. */
   text: 10 * 1024,
 } as const
@@ -16,26 +14,16 @@ export const BOUNDS = {
  */
 export function boundReport(report: Report, redact: (text: string) => string): Report {
   const { json, ...rest } = mapTexts(report, redact) as Report
-  const { facts, findings, table, ...shown } = mapTexts(rest, (text) => cut(text, BOUNDS.text)) as typeof rest
+  const { facts, findings, ...shown } = mapTexts(rest, (text) => cut(text, BOUNDS.text)) as typeof rest
   const kept = new Set(worstFirst(findings).slice(0, BOUNDS.findings))
-  const rows = table?.rows ?? []
-  const first = rows.filter(({ outcome }) => outcome === 'failed')
-  const keptRows = new Set([...first, ...rows].slice(0, BOUNDS.rows))
+  const left = findings.length - kept.size
+  const value = `${left}, because a report shows at most ${BOUNDS.findings}`
   return {
     ...shown,
-    facts: [
-      ...facts,
-      ...leftOut('Findings', findings.length - kept.size, BOUNDS.findings),
-      ...leftOut('Rows', rows.length - keptRows.size, BOUNDS.rows),
-    ],
+    facts: left === 0 ? facts : [...facts, { name: 'Findings left out', value }],
     findings: findings.filter((finding) => kept.has(finding)),
-    table: table && { ...table, rows: rows.filter((row) => keptRows.has(row)) },
     json,
   }
-}
-
-function leftOut(what: string, count: number, bound: number): Fact[] {
-  return count <= 0 ? [] : [{ name: `${what} left out`, value: `${count}, because a report shows at most ${bound}` }]
 }
 
 /** Fields with a word of this program. It holds no secret, and a short secret may be the same word. */

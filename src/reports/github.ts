@@ -29,20 +29,20 @@ export function annotate(report: Report): string[] {
     return findings.filter((finding) => finding.level === level).slice(0, most)
   })
   const rest = findings.filter((finding) => !shown.includes(finding))
-  const lines = shown.map(annotateFinding)
   const title = `dmarc-understudy ${report.tool}`
-  const hasError = shown.some(({ level }) => level === 'error')
-  if (!report.passed && !hasError) lines.unshift(command('error', { title }, report.summary))
-  if (rest.length > 0) {
-    lines.push(command('notice', { title }, `${countFindings(rest)} more; the summary of the step lists them.`))
-  }
-  return lines
+  const isUnsaid = !report.passed && shown[0]?.level !== 'error'
+  const count = `${countFindings(rest)} more; the summary of the step lists them.`
+  return [
+    ...(isUnsaid ? [command('error', { title }, report.summary)] : []),
+    ...shown.map(annotateFinding),
+    ...(rest.length > 0 ? [command('notice', { title }, count)] : []),
+  ]
 }
 
 function annotateFinding({ rule, level, message, request, remedy }: Finding): string {
   const about = request === undefined ? '' : `${describeRequest(request)}: `
-  const fix = remedy === undefined ? '' : `\n${remedy.text}${remedy.command === undefined ? '' : `\n${remedy.command}`}`
-  return command(COMMANDS[level], { title: rule.name }, `${about}${message}${fix}`)
+  const lines = [about + message, remedy?.text, remedy?.command].filter((line) => line !== undefined)
+  return command(COMMANDS[level], { title: rule.name }, lines.join('\n'))
 }
 
 /**
@@ -71,10 +71,7 @@ export function withoutCommands(line: string): string {
 /** Appends the report to the summary of the step. Resolves to the reason if that failed. */
 export async function appendStepSummary(report: Report, file: string): Promise<string | undefined> {
   try {
-    const used = await stat(file).then(
-      ({ size }) => size,
-      () => 0,
-    )
+    const { size: used } = await stat(file).catch(() => ({ size: 0 }))
     const limit = LARGEST_SUMMARY - used - 1
     const text = writeMarkdown(report, { limit, measure: Buffer.byteLength })
     if (Buffer.byteLength(text) > limit) return 'has no room left'

@@ -1,5 +1,14 @@
 import { printable } from '../ground/show.ts'
-import { countFindings, type Finding, nameResult, placesOf, type Report, type Table, worstFirst } from './report.ts'
+import {
+  countFindings,
+  type Finding,
+  nameResult,
+  placesOf,
+  type Report,
+  type Row,
+  type Table,
+  worstFirst,
+} from './report.ts'
 
 /** The longest comment on a pull request, in characters. */
 export const LONGEST_COMMENT = 65_536
@@ -25,14 +34,8 @@ export function writeMarkdown(report: Report, { limit, measure }: Room = COMMENT
   const { tool, title, passed, summary, facts, table } = report
   const verdict = `${passed ? '✅' : '❌'} ${nameResult(report)}`
   const parts = [`## dmarc-understudy ${tool}: ${escapeText(title)}`, `**${verdict}.** ${escapeText(summary)}`]
-  if (facts.length > 0) {
-    parts.push(
-      writeTable(
-        ['', ''],
-        facts.map(({ name, value }) => [name, value]),
-      ),
-    )
-  }
+  const pairs = facts.map(({ name, value }) => [name, value])
+  if (pairs.length > 0) parts.push(writeTable(['', ''], pairs))
   const findings = worstFirst(report.findings)
   const others = [...findings.map(describeFinding), ...(table === undefined ? [] : [describeTable(table)])]
   let room = limit - RESERVED - parts.reduce((sum, part) => sum + measure(part) + 2, 0)
@@ -70,15 +73,11 @@ const OUTCOMES = { failed: '❌', skipped: '➖', passed: '✅' } as const
 /** The table, with the outcomes in a column before the others if there are any. */
 function describeTable({ title, columns, rows }: Table): string {
   const hasOutcomes = rows.some(({ outcome }) => outcome !== undefined)
-  const text = hasOutcomes
-    ? writeTable(
-        ['', ...columns],
-        rows.map(({ outcome, cells }) => [outcome === undefined ? '' : OUTCOMES[outcome], ...cells]),
-      )
-    : writeTable(
-        columns,
-        rows.map(({ cells }) => cells),
-      )
+  const mark = ({ outcome }: Row) => (hasOutcomes ? [outcome === undefined ? '' : OUTCOMES[outcome]] : [])
+  const text = writeTable(
+    hasOutcomes ? ['', ...columns] : columns,
+    rows.map((row) => [...mark(row), ...row.cells]),
+  )
   return fold(title, text)
 }
 

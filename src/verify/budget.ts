@@ -42,13 +42,11 @@ export class RequestBudget {
 
   /** The quota of a path; `undefined` if it has none. After the end of a window, nothing of it counts. */
   of(path: string): Readonly<Spending> | undefined {
-    const spending = this.#paths.get(path)
-    if (spending?.endsAt !== undefined && spending.endsAt <= this.#now()) Object.assign(spending, NEW_WINDOW)
-    return spending
+    return this.#at(path)
   }
 
   get all(): readonly Readonly<Spending>[] {
-    return [...this.#paths.keys()].flatMap((path) => this.of(path) ?? [])
+    return [...this.#paths.keys()].flatMap((path) => this.#at(path) ?? [])
   }
 
   /** How many more requests may be sent to the path, the reserve excluded; infinite if it has no quota. */
@@ -58,7 +56,7 @@ export class RequestBudget {
 
   /** The same with the reserve: to leave items behind would be worse for other clients than to spend their requests. */
   leftForCleanup(path: string): number {
-    const spending = this.of(path)
+    const spending = this.#at(path)
     if (spending === undefined) return Number.POSITIVE_INFINITY
     const { limit, sent, remaining = limit } = spending
     return Math.max(0, Math.min(limit - sent, remaining))
@@ -66,33 +64,38 @@ export class RequestBudget {
 
   /** Counts a request before it is sent. */
   spend(path: string): void {
-    const { sent = 0, total = 0, remaining, window = 0, endsAt = this.#now() + window * 1000 } = this.of(path) ?? {}
-    this.#note(path, { sent: sent + 1, total: total + 1, remaining: remaining && remaining - 1, endsAt })
+    const spending = this.#at(path)
+    if (spending === undefined) return
+    spending.sent++
+    spending.total++
+    if (spending.remaining) spending.remaining--
+    spending.endsAt ??= this.#now() + spending.window * 1000
   }
 
   /** Updates the quota of a path from a response. `headers` by lower-case name. */
   believe(path: string, headers: SeenHeaders, isRefused: boolean): void {
-    const spending = this.of(path)
+    const spending = this.#at(path)
     if (spending === undefined) return
-    const { window, remaining } = spending
-    this.#note(path, { remaining: isRefused ? 0 : (readCount(headers['x-ratelimit-remaining']) ?? remaining) })
+    const { window } = spending
+    spending.remaining = isRefused ? 0 : (readCount(headers['x-ratelimit-remaining']) ?? spending.remaining)
     const seconds = readReset(headers) ?? (isRefused ? window : undefined)
-    if (seconds !== undefined) this.#note(path, { endsAt: this.#now() + Math.min(Math.max(1, seconds), window) * 1000 })
+    if (seconds !== undefined) spending.endsAt = this.#now() + Math.min(Math.max(1, seconds), window) * 1000
   }
 
   /** Milliseconds until the window of the path ends. */
   untilReset(path: string): number {
-    return Math.max(0, (this.of(path)?.endsAt ?? 0) - this.#now())
+    return Math.max(0, (this.#at(path)?.endsAt ?? 0) - this.#now())
   }
 
   /** Begins a new window of the path, although nothing says that the present one is over. */
   renew(path: string): void {
-    this.#note(path, NEW_WINDOW)
+    Object.assign(this.#paths.get(path) ?? {}, NEW_WINDOW)
   }
 
-  #note(path: string, change: Partial<Spending>): void {
+  #at(path: string): Spending | undefined {
     const spending = this.#paths.get(path)
-    if (spending !== undefined) Object.assign(spending, change)
+    if (spending?.endsAt !== undefined && spending.endsAt <= this.#now()) Object.assign(spending, NEW_WINDOW)
+    return spending
   }
 }
 

@@ -4,8 +4,7 @@ import { writeCurl } from '../coverage/curl.ts'
 import { codeIn } from '../exchanges/reading.ts'
 import { shorten } from '../ground/show.ts'
 import { isCounted, type JudgedDifference } from '../judge/finding.ts'
-import type { AssumptionVerdict } from '../judge/verdicts.ts'
-import { decideVerdicts } from '../judge/verdicts.ts'
+import { type AssumptionVerdict, decideVerdicts } from '../judge/verdicts.ts'
 import { describeCleanup, isAsBefore } from './cleanup.ts'
 import { isDone, isPage } from './conversation.ts'
 import { authorizationOf, describeRequest, type ProbeRequest, quotaPathOf } from './probe.ts'
@@ -67,21 +66,19 @@ const notReached = (message: string): Outcome => ({ outcome: 'not reached', mess
  */
 export function assess(options: AssessmentOptions): Assessment {
   const { result, choices, isSoleWriter } = options
-  const findings = result.conclusion.findings.filter((finding) => isCounted(finding, 'service'))
+  const counted = result.conclusion.findings.filter((finding) => isCounted(finding, 'service'))
+  const findings = [...new Map(counted.map((each) => [each.id, each])).values()]
   const shown = new Set(result.probes.flatMap(({ probe }) => probe.rule ?? []))
   const rules = new Map(choices.contract.operations.flatMap((each) => each.rules).map((rule) => [rule.id, rule]))
+  const observable = [...rules.values()].filter(({ id, unobservable }) => shown.has(id) || unobservable !== undefined)
   const assumptions = decideVerdicts(result.conclusion.observations, choices)
   const checks: VerifyCheck[] = [
     { id: 'restoration', ...checkRestoration(result, isSoleWriter) },
-    ...[...new Map(findings.map((each) => [each.id, each])).values()].map((each) => checkFinding(each, options)),
-    ...[...rules.values()]
-      .filter(({ id, unobservable }) => shown.has(id) || unobservable !== undefined)
-      .map((rule) => ({
-        id: `rule/${rule.id}`,
-        rule: rule.id,
-        message: rule.says,
-        ...checkRule(rule, result, findings),
-      })),
+    ...findings.map((each) => checkFinding(each, options)),
+    ...observable.map((rule) => {
+      const { id, says } = rule
+      return { id: `rule/${id}`, rule: id, message: says, ...checkRule(rule, result, counted) }
+    }),
     ...assumptions.map((verdict) => ({ id: `assumption/${verdict.id}`, ...checkAssumption(verdict, options) })),
   ]
   const count = (...outcomes: CheckOutcome[]) => checks.filter(({ outcome }) => outcomes.includes(outcome)).length
@@ -100,18 +97,18 @@ function listLacks(
 ): string[] {
   const planned = probes.filter(({ barrier }) => barrier === undefined)
   const asked = planned.filter(({ isAsked }) => isAsked).length
-  const isWhole = ended === undefined || ended.kind === 'quota'
-  return [
-    ...(isWhole ? [] : [`${capitalise(ended.reason)}.`]),
-    ...(checks.some(({ id, outcome }) => outcome === 'pass' && id.includes('/')) ? [] : ['No answer shows anything.']),
-    ...(asked < planned.length * LEAST_ASKED
-      ? [`Only ${asked} of ${planned.length} questions were asked, which is too little for a result.`]
-      : []),
-    ...(reached < minReached
-      ? [`Only ${reached} % of the checks were reached; --min-reached asks for ${minReached} %.`]
-      : []),
-    ...(isAsBefore(cleanup) ? [] : ['It is not shown that the account is as before.']),
-  ]
+  const hasShown = checks.some(({ id, outcome }) => outcome === 'pass' && id.includes('/'))
+  const lacks: string[] = []
+  if (ended !== undefined && ended.kind !== 'quota') lacks.push(`${capitalise(ended.reason)}.`)
+  if (!hasShown) lacks.push('No answer shows anything.')
+  if (asked < planned.length * LEAST_ASKED) {
+    lacks.push(`Only ${asked} of ${planned.length} questions were asked, which is too little for a result.`)
+  }
+  if (reached < minReached) {
+    lacks.push(`Only ${reached} % of the checks were reached; --min-reached asks for ${minReached} %.`)
+  }
+  if (!isAsBefore(cleanup)) lacks.push('It is not shown that the account is as before.')
+  return lacks
 }
 
 /** What another client may have done is no failure. */
@@ -200,13 +197,13 @@ function reasonOf([first]: readonly ProbeState[]): string {
 }
 
 /** The request as a POSIX shell command, without the key. */
-function curlOf(sent: ProbeRequest, target: string): string {
+function curlOf(sent: ProbeRequest, baseUrl: string): string {
   const { key, scheme, ...request } = sent
   const isPlain = key === undefined && scheme === undefined
   const authorization = isPlain ? undefined : authorizationOf(sent, '$API_KEY')
   const headers = { ...(authorization !== undefined && { Authorization: authorization }), ...request.headers }
   const planned = { ...request, plane: 'service', key: isPlain ? 'valid' : 'none', headers } as const
-  const line = writeCurl(planned, { baseUrl: target, adminUrl: '' }, undefined)
+  const line = writeCurl(planned, { baseUrl, adminUrl: '' }, undefined)
   // The shell replaces the variable only within double quotes.
   return line.replace(`'Authorization: ${authorization}'`, `"Authorization: ${authorization}"`)
 }

@@ -3,8 +3,7 @@ import { ConnectionError } from './client.ts'
 import { type Conversation, isDone, isOverQuota, type ProbeAnswer, SETTLING } from './conversation.ts'
 import { compareOthers, type Holdings, readDomains, readGroups } from './holdings.ts'
 import type { Inventory } from './ledger.ts'
-import { type ProbeRequest, quotaPathOf } from './probe.ts'
-import { MOST_DOMAINS } from './probe-rows.ts'
+import { MOST_DOMAINS, type ProbeRequest, quotaPathOf } from './probe.ts'
 
 /** What the cleanup found in the account, and what it did. */
 export interface Cleanup {
@@ -47,20 +46,15 @@ export function costOfRestoring(groups: number, domains: number): Record<string,
  * if they are not as they were, and removes what they still show. The reserve does not bind it.
  */
 export async function restore(conversation: Conversation): Promise<Cleanup> {
-  const { holdings } = conversation
+  const { holdings } = conversation.options
   const removed = { domains: 0, groups: 0 }
   try {
-    if (holdings.unknown > 0) await conversation.pause(SETTLING)
+    if (holdings.isUncertain) await conversation.pause(SETTLING)
     for (let pass = 1; ; pass++) {
       // What cannot be done to one kind of item keeps nobody from the other.
-      const hindrances: Hindrance[] = []
-      const keep = (error: unknown) => {
-        if (!(error instanceof Hindrance)) throw error
-        hindrances.push(error)
-      }
-      await removeGroups([...holdings.groups.keys()], conversation, removed).catch(keep)
-      await removeDomains([...holdings.domains], conversation, removed).catch(keep)
-      if (hindrances[0] !== undefined) throw hindrances[0]
+      const ofGroups = await hindranceOf(removeGroups([...holdings.groups.keys()], conversation, removed))
+      const hindrance = (await hindranceOf(removeDomains([...holdings.domains], conversation, removed))) ?? ofGroups
+      if (hindrance !== undefined) throw hindrance
       let after = await readAccount(conversation)
       if (!isAsBefore(conclude(holdings, removed, after))) {
         // The list may be older than the removals.
@@ -79,11 +73,21 @@ export async function restore(conversation: Conversation): Promise<Cleanup> {
   }
 }
 
+async function hindranceOf(work: Promise<void>): Promise<Hindrance | undefined> {
+  try {
+    await work
+    return undefined
+  } catch (error) {
+    if (error instanceof Hindrance) return error
+    throw error
+  }
+}
+
 async function removeGroups(ids: readonly string[], conversation: Conversation, removed: Cleanup['removed']) {
   for (const id of ids) {
     const answer = await ask({ method: 'DELETE', path: `/domaingroups?id=${encodeURIComponent(id)}` }, conversation)
     if (isDone(answer)) removed.groups++
-    if (isDone(answer) || answer.code === 'not_found') conversation.holdings.groups.delete(id)
+    if (isDone(answer) || answer.code === 'not_found') conversation.options.holdings.groups.delete(id)
   }
 }
 
@@ -100,7 +104,7 @@ async function removeDomains(
     const answer = await ask({ method: 'DELETE', path: '/domains', body: { domains: names } }, conversation)
     if (isDone(answer)) {
       removed.domains += names.length
-      for (const name of names) conversation.holdings.domains.delete(name)
+      for (const name of names) conversation.options.holdings.domains.delete(name)
     }
     if (isDone(answer) || answer.isLost || names.length === 1) return
   }
@@ -111,7 +115,8 @@ async function removeDomains(
 
 /** Sends a request, within the whole quota. @throws Hindrance */
 async function ask(request: ProbeRequest, conversation: Conversation): Promise<ProbeAnswer> {
-  const { budget, waits, signal } = conversation
+  const { budget } = conversation
+  const { waits, signal } = conversation.options
   const path = quotaPathOf(request)
   for (const isLast of [false, true]) {
     if (budget.leftForCleanup(path) < 1) {
@@ -130,27 +135,25 @@ async function ask(request: ProbeRequest, conversation: Conversation): Promise<P
 }
 
 async function readAccount(conversation: Conversation): Promise<Inventory> {
-  const groups = readList(readGroups, await ask({ method: 'GET', path: '/domaingroups' }, conversation))
-  const domains = readList(readDomains, await ask({ method: 'GET', path: '/domains' }, conversation))
-  if (typeof groups === 'string') throw new Hindrance(groups)
-  if (typeof domains === 'string') throw new Hindrance(domains)
-  return { groups, domains }
+  const groups = await ask({ method: 'GET', path: '/domaingroups' }, conversation)
+  const account = readInventory(groups, await ask({ method: 'GET', path: '/domains' }, conversation))
+  if (typeof account === 'string') throw new Hindrance(account)
+  return account
 }
 
-/** The items of a list, or why they are unknown. Only a list with a success status counts. */
-export function readList<Item>(
-  read: (data: unknown) => readonly Item[] | undefined,
-  answer: ProbeAnswer,
-): readonly Item[] | string {
-  const list = isDone(answer) ? read(answer.data) : undefined
-  if (list !== undefined) return list
-  const said = [answer.response.status, answer.code].filter(Boolean).join(' ')
-  return `a list was answered with ${said}${isDone(answer) ? ' and no list that can be read' : ''}`
+/** The account by its two lists, or why it is unknown. Only a list with a success status counts. */
+export function readInventory(ofGroups: ProbeAnswer, ofDomains: ProbeAnswer): Inventory | string {
+  const groups = isDone(ofGroups) ? readGroups(ofGroups.data) : undefined
+  const domains = isDone(ofDomains) ? readDomains(ofDomains.data) : undefined
+  if (groups !== undefined && domains !== undefined) return { groups, domains }
+  const bad = groups === undefined ? ofGroups : ofDomains
+  const said = [bad.response.status, bad.code].filter(Boolean).join(' ')
+  return `a list was answered with ${said}${isDone(bad) ? ' and no list that can be read' : ''}`
 }
 
 /** Everything that the run has by the answers is left. */
-function incomplete({ domains, groups, unknown }: Holdings, removed: Cleanup['removed'], why: string): Cleanup {
-  const more = unknown === 0 ? '' : `; what ${unknown} requests may have created is not known`
+function incomplete({ domains, groups, isUncertain }: Holdings, removed: Cleanup['removed'], why: string): Cleanup {
+  const more = isUncertain ? '; some requests may have created what no answer has named' : ''
   const left = { domains: [...domains], groups: [...groups.keys()] }
   return { restored: false, removed, left, lost: [], gained: [], reason: why + more }
 }
@@ -174,18 +177,14 @@ export function isAsBefore({ restored, lost }: Pick<Cleanup, 'restored' | 'lost'
 }
 
 /** What the cleanup has shown, in a sentence: what was removed, what is left, and what others have done. */
-export function describeCleanup(cleanup: Cleanup): string {
-  const { removed, restored, reason, left, lost, gained } = cleanup
+export function describeCleanup({ removed, restored, reason, left, lost, gained }: Cleanup): string {
   const remains = [...left.domains.map((name) => `the domain ${name}`), ...left.groups.map((id) => `the group ${id}`)]
   const still = remains.length === 0 ? [] : [`still there: ${remains.join(', ')}`]
   const rest = [...(reason === undefined ? [] : [reason]), ...still, ...lost, ...gained]
-  const count = removed.domains + removed.groups
-  const did =
-    count === 0 ? 'nothing was removed' : `${removed.domains} domains and ${removed.groups} groups were removed`
-  const shown = isAsBefore(cleanup)
-    ? 'the account is as before'
-    : restored
-      ? 'nothing of the run is left, and another client or the service has changed the rest'
-      : 'it is not shown that the account is as before'
+  const { domains, groups } = removed
+  const did = domains + groups === 0 ? 'nothing was removed' : `${domains} domains and ${groups} groups were removed`
+  let shown = 'it is not shown that the account is as before'
+  if (restored) shown = 'nothing of the run is left, and another client or the service has changed the rest'
+  if (isAsBefore({ restored, lost })) shown = 'the account is as before'
   return `${did}; ${shown}${rest.length === 0 ? '' : `: ${shorten(rest.join('; '), 2_000)}`}`
 }

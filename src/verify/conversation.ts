@@ -7,7 +7,7 @@ import type { Clock } from '../ground/clock.ts'
 import { clearInterval, setInterval } from '../ground/timers.ts'
 import type { Judge } from '../judge/judge.ts'
 import { inWords, RequestBudget } from './budget.ts'
-import { type Client, ConnectionError, LARGEST_RESPONSE } from './client.ts'
+import { type Client, ConnectionError, LARGEST_RESPONSE, type WireResponse } from './client.ts'
 import { findHarm } from './harmful-requests.ts'
 import { type Holdings, intentOf } from './holdings.ts'
 import type { Ledger } from './ledger.ts'
@@ -73,68 +73,56 @@ const AFTER_RESET = 1_000
 const TICK = 1_000
 const NOTHING: SeenResponse = { status: 0, headers: {}, body: EMPTY_BODY }
 
-/** What came on the way, and whether it is not the answer of the service itself. */
-interface Sent {
-  exchange: Exchange
-  isTrouble: boolean
-  error?: ConnectionError
-}
-
 /**
  * Sends the requests of a run, one after the other, within its quotas. What a request may create is in the ledger before
  * it is sent. A read that met trouble on the way is sent again. A write is not: the service may have done it.
  */
 export class Conversation {
   readonly exchanges: RunExchange[] = []
+  readonly options: ConversationOptions
   readonly budget: RequestBudget
-  readonly holdings: Holdings
-  readonly waits: boolean
-  readonly signal: AbortSignal
-  readonly tell: (doing: string) => void
   /** How many requests were sent. */
   sent = 0
-  readonly #options: ConversationOptions
   readonly #keys = new Keys()
   #hasWritten = false
   /** Whether a list shows a change only after a while; `undefined` until the first list after a change. */
   #lags: boolean | undefined
 
   constructor(options: ConversationOptions) {
-    const { contract, reserve, clock } = options
-    this.#options = options
-    this.budget = new RequestBudget(contract, reserve, clock)
-    this.holdings = options.holdings
-    this.waits = options.waits
-    this.signal = options.signal
-    this.tell = options.tell
+    this.options = options
+    this.budget = new RequestBudget(options.contract, options.reserve, options.clock)
   }
 
   /** A short pause, which a signal does not end: the cleanup needs it. */
   pause(milliseconds: number): Promise<void> {
-    return this.#options.sleep(milliseconds, new AbortController().signal)
+    return this.options.sleep(milliseconds, new AbortController().signal)
   }
 
   /** Waits for a new window of the path, or until the signal is aborted. */
   async waitFor(path: string): Promise<void> {
+    const { sleep, signal, tell } = this.options
     const wait = this.budget.untilReset(path) + AFTER_RESET
-    const say = () => this.tell(`waits ${inWords(this.budget.untilReset(path) / 1000)} for the quota of ${path}`)
+    const say = () => tell(`waits ${inWords(this.budget.untilReset(path) / 1000)} for the quota of ${path}`)
     say()
     const timer = setInterval(say, TICK).unref()
-    await this.#options.sleep(wait, this.signal)
+    await sleep(wait, signal)
     clearInterval(timer)
   }
 
-  /** @throws ConnectionError if no answer came, except to a write that may have arrived; HarmfulRequest */
+  /** @throws ConnectionError if no answer came, except to a write that may have arrived; HarmfulRequest, LedgerError */
   async ask(request: ProbeRequest, probe?: string): Promise<ProbeAnswer> {
+    const { holdings } = this.options
     const isWrite = !isRead(request)
     this.#prepare(request, isWrite)
     if (!isWrite && this.#hasWritten && this.#lags === true) await this.pause(SETTLING)
     this.#hasWritten = isWrite
     for (let isAgain = false; ; isAgain = true) {
-      const { exchange, isTrouble, error } = await this.#send(request)
-      if (!isWrite && (await this.#isTooEarly(request, exchange))) continue
+      const { exchange, error } = await this.#send(request)
+      const { response } = exchange
+      if (!isWrite && (await this.#isTooEarly(request, response))) continue
+      const isTrouble = response === undefined || isOfGateway(response, !isWrite)
       if (isTrouble && isWrite) {
-        this.holdings.doubt(request)
+        holdings.doubt(request)
         return this.#take({ ...exchange, response: undefined }, request, probe)
       }
       if (!isTrouble || (isAgain && error === undefined)) return this.#take(exchange, request, probe)
@@ -143,24 +131,24 @@ export class Conversation {
     }
   }
 
-  /** Notes what the request may create. @throws HarmfulRequest, LedgerError */
+  /** Notes what the request may create. */
   #prepare(request: ProbeRequest, isWrite: boolean): void {
-    const { ledger, writes } = this.#options
-    const harm = isWrite && !writes ? `${request.method} is a write` : findHarm(request, this.holdings)
+    const { ledger, writes, holdings } = this.options
+    const harm = isWrite && !writes ? `${request.method} is a write` : findHarm(request, holdings)
     if (harm !== undefined) throw new HarmfulRequest(`A probe must not be sent: ${harm}.`)
     const intent = intentOf(request)
     if (intent === undefined) return
     ledger.write({ creates: intent })
-    this.holdings.intend(intent)
+    holdings.hasIntents = true
   }
 
   /**
    * Whether the first list after an addition lacks it, and the next one may not. Where that one shows it, each read after
    * a change waits from then on: a list that is a second old is no mistake of the service.
    */
-  async #isTooEarly(request: ProbeRequest, { response }: Exchange): Promise<boolean> {
+  async #isTooEarly(request: ProbeRequest, response: SeenResponse | undefined): Promise<boolean> {
     if (this.#lags === false || response === undefined) return false
-    const lacks = this.holdings.lacksOwn(request, dataOf(request, response))
+    const lacks = this.options.holdings.lacksOwn(request, dataOf(request, response))
     if (lacks === undefined) return false
     const isFirst = this.#lags === undefined
     this.#lags = lacks === isFirst
@@ -169,16 +157,19 @@ export class Conversation {
     return true
   }
 
-  /** @throws ConnectionError if the request certainly did not arrive, or nobody knows what becomes of it */
-  async #send(request: ProbeRequest): Promise<Sent> {
-    const { client, clock, contract, apiKey } = this.#options
-    const { method, path } = request
+  /**
+   * Without a response, the connection was cut, with the error that says so.
+   * @throws ConnectionError if the request certainly did not arrive, or nobody knows what becomes of it
+   */
+  async #send(request: ProbeRequest): Promise<{ exchange: Exchange; error?: ConnectionError }> {
+    const { client, clock, contract, apiKey, holdings } = this.options
+    const { method, path, key } = request
     const body = bytesOfBody(request)
     const headers = headersOf(request)
     const authorization = authorizationOf(request, apiKey)
     const own: HeaderFields = authorization === undefined ? [] : [['authorization', authorization]]
     const credentials = this.#keys.credentialsOf(own)
-    const isInvented = credentials.kind === 'sent' && (request.key === 'wrong' || request.key === 'longer')
+    const isInvented = credentials.kind === 'sent' && (key === 'wrong' || key === 'longer')
     if (hasKey(request)) this.budget.spend(quotaPathOf(request))
     this.sent++
     const at = clock()
@@ -192,32 +183,38 @@ export class Conversation {
       },
     })
     try {
-      const fields = { ...headers, ...(authorization !== undefined && { authorization }) }
-      const { status, rawHeaders, body: raw } = await client.send({ method, path, headers: fields, body })
-      const received = pairsOf(rawHeaders)
-      // A service might repeat the key.
-      const redact = this.#keys.redactorFor({ target: path, fields: [...own, ...received] })
-      const seen = readFields(received, redact)
-      const decoded = decodeBody(raw, seen['content-encoding'], LARGEST_RESPONSE)
-      const response = { status, headers: seen, body: redactBody(decoded, redact) }
-      const isRefused = isOverQuota({ code: codeIn(response), response })
-      if (hasKey(request)) this.budget.believe(quotaPathOf(request), seen, isRefused)
-      return { exchange: exchangeOf(response), isTrouble: isTrouble(response, isRead(request)) }
+      const fields = { ...headers, ...Object.fromEntries(own) }
+      return {
+        exchange: exchangeOf(this.#read(request, own, await client.send({ method, path, headers: fields, body }))),
+      }
     } catch (error) {
       if (!(error instanceof ConnectionError)) throw error
-      if (error.isCut) return { exchange: exchangeOf(undefined), isTrouble: true, error }
-      if (!isRead(request)) this.holdings.doubt(request)
+      if (error.isCut) return { exchange: exchangeOf(undefined), error }
+      if (!isRead(request)) holdings.doubt(request)
       throw error
     }
   }
 
+  /** The response without the key, which a service might repeat. */
+  #read(request: ProbeRequest, own: HeaderFields, { status, rawHeaders, body: raw }: WireResponse): SeenResponse {
+    const received = pairsOf(rawHeaders)
+    const redact = this.#keys.redactorFor({ target: request.path, fields: [...own, ...received] })
+    const headers = readFields(received, redact)
+    const body = redactBody(decodeBody(raw, headers['content-encoding'], LARGEST_RESPONSE), redact)
+    const response = { status, headers, body }
+    const isRefused = isOverQuota({ code: codeIn(response), response })
+    if (hasKey(request)) this.budget.believe(quotaPathOf(request), headers, isRefused)
+    return response
+  }
+
   #take(exchange: Exchange, request: ProbeRequest, probe: string | undefined): ProbeAnswer {
+    const { holdings, ledger, judge } = this.options
     const { response = NOTHING } = exchange
     const data = dataOf(request, response)
-    const group = this.holdings.learn(request, data)
-    if (group !== undefined) this.#options.ledger.write({ group })
+    const group = holdings.learn(request, data)
+    if (group !== undefined) ledger.write({ group })
     this.exchanges.push({ exchange, sent: request, probe })
-    this.#options.judge?.take(exchange)
+    judge?.take(exchange)
     return { response, code: codeIn(response), data, isLost: exchange.response === undefined }
   }
 }
@@ -228,8 +225,8 @@ function dataOf({ method }: ProbeRequest, response: SeenResponse): unknown {
   return outcome.kind === 'success' ? outcome.data : undefined
 }
 
-/** Whether a gateway has answered in place of the service. A refusal is one, whatever it looks like. */
-function isTrouble(response: SeenResponse, isOfRead: boolean): boolean {
+/** Whether a gateway has answered in place of the service. A refusal of a write is none, whatever it looks like. */
+function isOfGateway(response: SeenResponse, isOfRead: boolean): boolean {
   const { status } = response
   if (codeIn(response) !== undefined && !isOfRead) return false
   return (status >= 502 && status <= 504) || (isPage(response) && !(status >= 400 && status < 500))

@@ -18,28 +18,26 @@ export class Holdings {
   readonly groups = new Map<string, DomainGroup>()
   /** Whether the run may have created anything. */
   hasIntents = false
-  /** How many requests may have created something that no answer has named. */
-  unknown = 0
-  /** Names, with or without the mark, that the run asked the service to create. */
-  readonly #asked = new Set<string>()
+  /** Whether a request may have created something that no answer has named. */
+  isUncertain = false
+  /** The account before the run; `undefined` until it was read. */
+  before: Inventory | undefined
   /** The ids of groups that the run has created. */
   readonly #created = new Set<string>()
   readonly #foreignGroups = new Set<string>()
-  /** The account before the run; `undefined` until it was read. */
-  before: Inventory | undefined
 
   constructor(mark: string) {
     this.mark = mark
   }
 
   /** What a killed run may hold by its ledger. */
-  static of({ head, before, intents, groups }: LedgerContent): Holdings {
+  static of({ head, before, hasIntents, groups }: LedgerContent): Holdings {
     const holdings = new Holdings(markOf(head.run))
     if (before !== undefined) holdings.remember(before)
-    for (const intent of intents) holdings.intend(intent)
-    for (const id of groups) holdings.adopt({ id, name: '', domains: [] })
+    holdings.hasIntents = hasIntents
     // The run may have ended between a request and its answer.
-    if (holdings.hasIntents) holdings.unknown++
+    holdings.isUncertain = hasIntents
+    for (const id of groups) holdings.adopt({ id, name: '', domains: [] })
     return holdings
   }
 
@@ -48,15 +46,8 @@ export class Holdings {
     for (const { id } of before.groups) this.#foreignGroups.add(id)
   }
 
-  intend({ domains = [] }: Partial<Intent>): void {
-    this.hasIntents = true
-    for (const name of domains) this.#asked.add(name)
-  }
-
-  /** Its name has the mark, or the run asked for exactly this name. */
   isOwnDomain(name: string): boolean {
-    if (this.before?.domains.includes(name) === true) return false
-    return name.toLowerCase().includes(this.mark) || this.#asked.has(name)
+    return name.toLowerCase().includes(this.mark) && this.before?.domains.includes(name) !== true
   }
 
   /** Whether the run made the group, or no service gives this id. */
@@ -92,8 +83,7 @@ export class Holdings {
   }
 
   /**
-   * Learns from the answer to a request. `data` is that of a success; `undefined` for anything else. Returns the id of
-   * a group that the request has created for the run.
+   * Learns from the data of a success. Returns the id of a group that the request has created for the run.
    */
   learn({ method, path: target }: ProbeRequest, data: unknown): string | undefined {
     if (!isObject(data)) return undefined
@@ -101,24 +91,23 @@ export class Holdings {
     if (path === '/domains') this.#learnDomains(method, data['domains'])
     if (path !== '/domaingroups') return undefined
     const group = readGroup(data['group'])
-    const { id = '' } = query
+    const isCreated = method === 'POST' && group !== undefined && this.isOwnListedGroup(group)
     if (method === 'GET') this.#learnGroups(readGroups(data) ?? [])
     // Without its new content, nobody knows which members a changed group has.
-    if (method === 'DELETE' || (method === 'PATCH' && group === undefined)) this.groups.delete(id)
-    if (method === 'POST') {
-      if (group === undefined || !this.isOwnListedGroup(group)) {
-        this.unknown++
-        return undefined
-      }
-      this.adopt(group)
+    if (method === 'DELETE' || (method === 'PATCH' && group === undefined)) this.groups.delete(query['id'] ?? '')
+    if (isCreated) this.adopt(group)
+    else if (method === 'POST') this.isUncertain = true
+    if (group !== undefined && this.groups.has(group.id)) {
+      // A domain may be in one group only, and so have left the others. If it has not, that costs at most one request.
+      this.#leave(group.domains)
+      this.groups.set(group.id, group)
     }
-    if (group !== undefined && this.groups.has(group.id)) this.#place(group)
-    return method === 'POST' ? group?.id : undefined
+    return isCreated ? group.id : undefined
   }
 
   /** The answer to this request was lost. No probe can use what it names; the cleanup finds it in the lists. */
   doubt({ path, body }: ProbeRequest): void {
-    this.unknown++
+    this.isUncertain = true
     const named = isObject(body) ? Object.values(body).flat() : []
     for (const each of [...named, readTarget(path).query['id']]) {
       if (typeof each !== 'string') continue
@@ -137,20 +126,13 @@ export class Holdings {
   }
 
   /**
-   * Up to `count` domains that are in no group of the run. Names in an odd spelling are left out: a service may not
-   * recognise them in a later request, so an answer to one shows less.
+   * The domains that are in no group of the run. Names in an odd spelling are left out: a service may not recognise them
+   * in a later request, so an answer to one shows less.
    */
-  free(count: number): string[] {
+  get free(): string[] {
     const members = new Set([...this.groups.values()].flatMap(({ domains }) => domains))
     const isPlain = (name: string) => name.startsWith(`${this.mark}-`) && !name.endsWith('.')
-    return [...this.domains].filter((name) => isPlain(name) && !members.has(name)).slice(0, count)
-  }
-
-  /** A group with at least this many members, other than the groups in `others`. */
-  groupWith(members: number, others: readonly DomainGroup[]): DomainGroup | undefined {
-    return [...this.groups.values()].find(
-      (group) => group.domains.length >= members && others.every(({ id }) => id !== group.id),
-    )
+    return [...this.domains].filter((name) => isPlain(name) && !members.has(name))
   }
 
   /** A listed group that is not the run's belongs to another client, whatever a later answer says of it. */
@@ -164,18 +146,12 @@ export class Holdings {
   /** A list that lacks a domain may be older than the domain, so it takes nothing away. */
   #learnDomains(method: string, shown: unknown): void {
     const names = Array.isArray(shown) ? shown.filter((each) => typeof each === 'string') : []
-    if (method === 'POST' && names.length === 0) this.unknown++
+    if (method === 'POST' && names.length === 0) this.isUncertain = true
     for (const name of names) {
       if (method === 'DELETE') this.domains.delete(name)
       else if (this.isOwnDomain(name)) this.domains.add(name)
     }
     if (method === 'DELETE') this.#leave(names)
-  }
-
-  /** Assumes that a domain can be in one group only, and so left the others. If wrong, it costs at most one request. */
-  #place(placed: DomainGroup): void {
-    this.#leave(placed.domains)
-    this.groups.set(placed.id, placed)
   }
 
   #leave(names: readonly string[]): void {
@@ -197,19 +173,19 @@ export function intentOf({ method, path, body }: ProbeRequest): Intent | undefin
   return path.startsWith('/domaingroups') ? { domains: named, group: String(name) } : { domains: named }
 }
 
-/** How others differ between `before` and `after`. The run can have caused only the losses. */
+/** How others differ between `before` and `after`, one sentence each. The run can have caused only the losses. */
 export function compareOthers(
   before: Inventory,
   after: Inventory,
-  holdings: Holdings,
+  own: Holdings,
 ): { lost: string[]; gained: string[] } {
+  const formerDomains = new Set(before.domains)
   const domains = new Set(after.domains)
+  const formerGroups = new Set(before.groups.map(({ id }) => id))
   const groups = new Map(after.groups.map((group) => [group.id, contentOf(group)]))
   const changed = before.groups.filter((group) => groups.get(group.id) !== contentOf(group))
-  const formerDomains = new Set(before.domains)
-  const formerGroups = new Set(before.groups.map(({ id }) => id))
-  const newDomains = after.domains.filter((name) => !formerDomains.has(name) && !holdings.isOwnDomain(name))
-  const newGroups = after.groups.filter((group) => !formerGroups.has(group.id) && !holdings.isOwnListedGroup(group))
+  const newDomains = after.domains.filter((name) => !formerDomains.has(name) && !own.isOwnDomain(name))
+  const newGroups = after.groups.filter((group) => !formerGroups.has(group.id) && !own.isOwnListedGroup(group))
   return {
     lost: [
       ...before.domains.filter((name) => !domains.has(name)).map((name) => `the domain ${name} is gone`),

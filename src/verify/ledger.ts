@@ -26,19 +26,15 @@ export interface LedgerHead {
   digest: string
 }
 
-/** A line of the file. */
-type LedgerLine =
-  | { before: Inventory }
-  /** The next request may create this. */
-  | { creates: Intent }
-  /** The run created this group, whatever its name is. */
-  | { group: string }
+/** A line of the file: the account before the run, what the next request may create, or the id of a created group. */
+type LedgerLine = { before: Inventory } | { creates: Intent } | { group: string }
 
 export interface LedgerContent {
   head: LedgerHead
   before: Inventory | undefined
-  intents: readonly Intent[]
-  /** Ids of groups that the run has created. */
+  /** Whether the run may have created anything. The names of it contain those of the run. */
+  hasIntents: boolean
+  /** Ids of groups that the run has created, whatever their names are. */
   groups: readonly string[]
 }
 
@@ -47,12 +43,11 @@ export class LedgerError extends Error {
   override name = 'LedgerError'
 }
 
-const KIND = 'dmarc-understudy verify'
-const VERSION = 2
+const KIND = { ledger: 'dmarc-understudy verify', version: 2 }
 
 /** Identifies a target and an account without revealing the key. */
 export function digestOf(target: string, apiKey: string): string {
-  return createHash('sha256').update(`dmarc-understudy verify ${target} ${apiKey}`).digest('hex')
+  return createHash('sha256').update(`${KIND.ledger} ${target} ${apiKey}`).digest('hex')
 }
 
 /**
@@ -65,7 +60,7 @@ export class Ledger {
   /** Creates the file, which only its owner may read. @throws LedgerError if it exists or cannot be written */
   constructor(path: string, head: LedgerHead) {
     this.path = path
-    this.#append({ ledger: KIND, version: VERSION, ...head }, 'ax')
+    this.#append({ ...KIND, ...head }, 'ax')
     const folder = openSync(dirname(path), 'r')
     fsyncSync(folder)
     closeSync(folder)
@@ -101,26 +96,23 @@ function escapeUnit(unit: string): string {
 /** Reads the ledger of an earlier run. @throws LedgerError */
 export async function readLedger(path: string): Promise<LedgerContent> {
   const text = await readInput(path, { content: 'ledger', fail: (reason) => new LedgerError(reason) })
-  const [first, ...lines] = text.split('\n').map(readJson)
-  const head = readHead(first)
-  if (head === undefined) throw new LedgerError('is no ledger of verify')
-  let before: Inventory | undefined
-  const intents: Intent[] = []
-  const groups: string[] = []
-  for (const line of lines) {
-    // A killed run may have left an unfinished last line. Its request was not sent.
-    if (!isObject(line)) continue
-    if ('before' in line) before = line['before'] as Inventory
-    if ('creates' in line) intents.push(line['creates'] as Intent)
-    if ('group' in line) groups.push(String(line['group']))
+  // A killed run may have left an unfinished last line. Its request was not sent.
+  const [first, ...lines] = text.split('\n').map((line) => readJson(line))
+  const read = lines.filter(isObject)
+  return {
+    head: readHead(first),
+    before: read.find((line) => 'before' in line)?.['before'] as Inventory | undefined,
+    hasIntents: read.some((line) => 'creates' in line),
+    groups: read.flatMap((line) => ('group' in line ? [String(line['group'])] : [])),
   }
-  return { head, before, intents, groups }
 }
 
-function readHead(value: unknown): LedgerHead | undefined {
-  if (!isObject(value) || value['ledger'] !== KIND || value['version'] !== VERSION) return undefined
-  const { run, target, digest } = value
+/** @throws LedgerError */
+function readHead(value: unknown): LedgerHead {
+  const { ledger, version, run, target, digest } = isObject(value) ? value : {}
   // The names of everything that is removed contain the run.
-  if (typeof run !== 'string' || !/^[a-z0-9]{8}$/.test(run)) return undefined
-  return typeof target === 'string' && typeof digest === 'string' ? { run, target, digest } : undefined
+  const isRun = typeof run === 'string' && /^[a-z0-9]{8}$/.test(run)
+  const isKnown = ledger === KIND.ledger && version === KIND.version
+  if (isKnown && isRun && typeof target === 'string' && typeof digest === 'string') return { run, target, digest }
+  throw new LedgerError('is no ledger of verify')
 }

@@ -3,15 +3,7 @@ import { plural } from '../ground/plural.ts'
 import { shorten } from '../ground/show.ts'
 import { inWords } from './budget.ts'
 import { costOfRestoring } from './cleanup.ts'
-import {
-  countByPath,
-  describeRequest,
-  isRead,
-  type Needs,
-  type Probe,
-  type ProbeRequest,
-  type ProbeScene,
-} from './probe.ts'
+import { countByPath, describeRequest, isRead, type Probe, type ProbeRequest, type ProbeScene } from './probe.ts'
 import { PROBES } from './probes.ts'
 
 /** A probe of a plan. */
@@ -19,6 +11,10 @@ export interface PlannedProbe {
   probe: Probe
   /** The requests as they would be sent in an account of nobody else. */
   sample: readonly ProbeRequest[]
+  /** What it takes from the scene: monitored domains that are in no group, and the least number of members of each group. */
+  needs: { domains: number; groups: readonly number[] }
+  /** Whether it, or what sets it up, changes the account. */
+  writes: boolean
   /** Why the run may not ask it. */
   barrier?: string
 }
@@ -26,35 +22,35 @@ export interface PlannedProbe {
 /** What a run asks. A run that may not write asks what only reads and needs no items of its own. */
 export function planProbes({ writes, exhaust }: { writes: boolean; exhaust: boolean }): readonly PlannedProbe[] {
   return PROBES.map((probe) => {
-    const sample = probe.send(sceneOf(probe.needs))
-    if (probe.exhausts === true) {
-      return { probe, sample, ...(!exhaust && { barrier: 'it uses up a quota, for which --exhaust asks' }) }
-    }
-    const isBarred = !writes && needsWrites(probe, sample)
-    return { probe, sample, ...(isBarred && { barrier: 'it is a write, which --allow-writes permits' }) }
+    const planned = planProbe(probe)
+    if (probe.exhausts && !exhaust) return { ...planned, barrier: 'it uses up a quota, for which --exhaust asks' }
+    if (planned.writes && !writes) return { ...planned, barrier: 'it is a write, which --allow-writes permits' }
+    return planned
   })
 }
 
-/** Whether the requests of a probe, or those that set it up, change the account. */
-export function needsWrites({ needs = {} }: Probe, sample: readonly ProbeRequest[]): boolean {
-  return needs.domains !== undefined || needs.groups !== undefined || !sample.every(isRead)
-}
-
-/** A scene with names as a run makes them. */
-function sceneOf({ domains = 0, groups = [] }: Needs = {}): ProbeScene {
+/** Tries the probe with names as a run makes them, and so learns what it needs. */
+function planProbe(probe: Probe): PlannedProbe {
   const mark = 'verify-RUN'
+  const groups: number[] = []
+  let domains = 0
   let names = 0
-  const freshDomain = () => `${mark}-${++names}.example`
-  const freshName = () => `${mark} ${++names}`
-  return {
-    ...{ mark, freshDomain, freshName, unknownId: mark, readableId: mark },
-    domains: Array.from({ length: domains }, freshDomain),
-    groups: groups.map((members, index) => ({
-      id: `GROUP${index + 1}`,
-      name: freshName(),
-      domains: Array.from({ length: members }, freshDomain),
-    })),
+  const fresh = () => `${mark}-${++names}.example`
+  const name = () => `${mark} ${++names}`
+  const scene: ProbeScene = {
+    ...{ mark, readableId: mark, fresh, name },
+    own() {
+      domains++
+      return fresh()
+    },
+    group(members = 0) {
+      const id = `GROUP${groups.push(members)}`
+      return { id, name: name(), domains: Array.from({ length: members }, fresh) }
+    },
   }
+  const sample = [probe.send(scene)].flat()
+  const writes = domains + groups.length > 0 || !sample.every(isRead)
+  return { probe, sample, needs: { domains, groups }, writes }
 }
 
 /** What a run would send, in lines for the user. */
@@ -78,12 +74,11 @@ export function describePlan(
   return [...plan.flatMap((each, index) => describeProbe(each, index + 1)), '', ...totals, end]
 }
 
-function describeProbe({ probe, sample }: PlannedProbe, number: number): string[] {
-  const price = [...countByPath(sample)].map(([path, count]) => `${count} of ${path}`).join(', ')
-  const told = [...(probe.rule ?? []), ...(probe.decides ?? [])].join(', ')
-  const decides = told === '' ? '' : `: decides ${shorten(told, 300)}`
+function describeProbe({ probe: { id, rule = [], decides = [] }, sample }: PlannedProbe, number: number): string[] {
+  const price = [...countByPath(sample)].map(([path, count]) => `${count} of ${path}`).join(', ') || 'nothing'
+  const told = [...rule, ...decides].join(', ')
   return [
-    `${number}. ${probe.id} (costs ${price === '' ? 'nothing' : price})${decides}`,
+    `${number}. ${id} (costs ${price})${told === '' ? '' : `: decides ${shorten(told, 300)}`}`,
     ...sample.map((each) => `     ${describeRequest(each)}${isRead(each) ? '' : ' (write)'}`),
   ]
 }

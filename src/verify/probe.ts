@@ -1,6 +1,9 @@
 import type { DomainGroup } from '../domain/account.ts'
 import { shorten } from '../ground/show.ts'
 
+/** How many domains a request may add by the specification. Under an overlay with another limit, the same is sent. */
+export const MOST_DOMAINS = 50
+
 /** A request of a probe, below the base URL of the service. */
 export interface ProbeRequest {
   method: string
@@ -20,37 +23,26 @@ export interface ProbeRequest {
 
 /** The items that the requests of a probe can use. They belong to the run; no other client uses them. */
 export interface ProbeScene {
-  /** A text that all names of the run contain, and no other name. */
+  /** A text that all names of the run contain, and no other name. As an id, no group has it. */
   mark: string
-  /** Monitored domains of the run that are in no group, as many as the probe needs. */
-  domains: readonly string[]
-  /** Groups of the run, with as many members as the probe needs. */
-  groups: readonly DomainGroup[]
-  /** Returns a domain that is not monitored, a new one with each call. */
-  freshDomain(): string
-  /** Returns a name that no group has, a new one with each call. */
-  freshName(): string
-  /** An id that no group has. */
-  unknownId: string
-  /** The id of a group that the account has, also of others, to be read only; `unknownId` if there is none. */
+  /** The next monitored domain that is in no group. */
+  own(): string
+  /** The next group, with at least so many members. */
+  group(members?: number): DomainGroup
+  /** A domain that is not monitored, a new one with each call. */
+  fresh(): string
+  /** A name that no group has, a new one with each call. */
+  name(): string
+  /** The id of a group that the account has, also of others, to be read only; the mark if there is none. */
   readableId: string
 }
 
-/** What a probe needs before its requests. */
-export interface Needs {
-  /** How many monitored domains that are in no group. */
-  domains?: number
-  /** The least number of members of each group. */
-  groups?: readonly number[]
-  /** The account must have none of these but the run's: a faulty service might apply the request to all of them. */
-  alone?: 'groups' | 'domains'
-}
-
-/** Requests that together answer one question about a service. */
+/** Requests that together answer one question about a service. What they take from the scene is set up before. */
 export interface Probe {
   id: string
-  needs?: Needs
-  send(scene: ProbeScene): readonly ProbeRequest[]
+  send(scene: ProbeScene): ProbeRequest | readonly ProbeRequest[]
+  /** The account must have none of these but the run's: a faulty service might apply the request to all of them. */
+  alone?: 'groups' | 'domains'
   /**
    * What the specification says of the last request, if it says something: whatever a service chooses where the
    * specification is silent, it must do this. The requests before it are accepted in any case.
@@ -78,20 +70,16 @@ export function authorizationOf({ key, scheme = 'Bearer' }: ProbeRequest, apiKey
 }
 
 /** The other header fields by lower-case name, except for those about the target and the length. */
-export function headersOf({ headers = {}, body }: ProbeRequest): Record<string, string> {
-  return {
-    accept: 'application/json',
-    ...(body !== undefined && { 'content-type': 'application/json' }),
-    ...headers,
-  }
+export function headersOf({ headers, body }: ProbeRequest): Record<string, string> {
+  const type = body === undefined ? {} : { 'content-type': 'application/json' }
+  return { accept: 'application/json', ...type, ...headers }
 }
 
 /** The bytes of the body as they are sent; `undefined` if there is none. */
-export function bytesOfBody({ body, padTo }: Pick<ProbeRequest, 'body' | 'padTo'>): Buffer | undefined {
+export function bytesOfBody({ body, padTo = 0 }: Pick<ProbeRequest, 'body' | 'padTo'>): Buffer | undefined {
   if (body === undefined) return undefined
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
-  if (padTo === undefined || padTo <= bytes.length) return bytes
-  return Buffer.concat([bytes, Buffer.alloc(padTo - bytes.length, ' ')])
+  return Buffer.concat([bytes, Buffer.alloc(Math.max(0, padTo - bytes.length), ' ')])
 }
 
 /** Whether the request has the user's key, perhaps with more behind it, so that it may use up a quota. */
@@ -113,9 +101,6 @@ export function describeRequest({ method, path, ...more }: ProbeRequest): string
 /** How many requests there are of each path. What has no valid key uses up no quota. */
 export function countByPath(requests: readonly ProbeRequest[]): Map<string, number> {
   const counts = new Map<string, number>()
-  for (const request of requests.filter(hasKey)) {
-    const path = quotaPathOf(request)
-    counts.set(path, (counts.get(path) ?? 0) + 1)
-  }
+  for (const path of requests.filter(hasKey).map(quotaPathOf)) counts.set(path, (counts.get(path) ?? 0) + 1)
   return counts
 }

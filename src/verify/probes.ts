@@ -1,31 +1,67 @@
-import type { Probe } from './probe.ts'
-import {
-  accepted,
-  adding,
-  ask,
-  at,
-  change,
-  changing,
-  comparing,
-  create,
-  creating,
-  DOMAINS,
-  first,
-  fresh,
-  GROUPS,
-  get,
-  keyless,
-  MOST_DOMAINS,
-  moving,
-  named,
-  open,
-  post,
-  reading,
-  refused,
-  remove,
-  removeGroup,
-  second,
-} from './probe-rows.ts'
+import type { DomainGroup } from '../domain/account.ts'
+import { MOST_DOMAINS, type Probe, type ProbeRequest, type ProbeScene } from './probe.ts'
+
+type More = Partial<ProbeRequest>
+type Outcome = Pick<Probe, 'expect' | 'rule' | 'decides'>
+
+const GROUPS = '/domaingroups'
+const DOMAINS = '/domains'
+
+const words = (text: string) => text.split(' ').filter((word) => word !== '')
+/** What the specification says, its rules, and the assumptions that it leaves open, with spaces between the ids. */
+const accepted = (rules = '', decides = ''): Outcome => {
+  return { expect: 'accepted', rule: words(rules), decides: words(decides) }
+}
+const refused = (rules = '', decides = ''): Outcome => {
+  return { expect: 'refused', rule: words(rules), decides: words(decides) }
+}
+/** The specification leaves the answer open. */
+const open = (decides = ''): Outcome => ({ decides: words(decides) })
+
+const get = (path: string, more?: More): ProbeRequest => ({ method: 'GET', path, ...more })
+const post = (body: unknown, more?: More): ProbeRequest => ({ method: 'POST', path: DOMAINS, body, ...more })
+const add = (...domains: unknown[]) => post({ domains })
+const remove = (body: unknown, more?: More): ProbeRequest => ({ method: 'DELETE', path: DOMAINS, body, ...more })
+const create = (body: unknown, more?: More): ProbeRequest => ({ method: 'POST', path: GROUPS, body, ...more })
+const at = (id: string) => `${GROUPS}?id=${encodeURIComponent(id)}`
+const change = ({ id }: Pick<DomainGroup, 'id'>, body: unknown, more?: More): ProbeRequest => {
+  return { method: 'PATCH', path: at(id), body, ...more }
+}
+const removeGroup = ({ id }: Pick<DomainGroup, 'id'>, more?: More): ProbeRequest => {
+  return { method: 'DELETE', path: at(id), ...more }
+}
+const times = <Item>(count: number, make: () => Item): Item[] => Array.from({ length: count }, make)
+
+const ask = (id: string, outcome: Outcome, send: Probe['send']): Probe => ({ id, send, ...outcome })
+/** It needs nothing, and only reads. */
+const reading = (id: string, outcome: Outcome, ...requests: ProbeRequest[]): Probe => ask(id, outcome, () => requests)
+/** A PATCH of a group of the run. However a service reads the body, it changes nothing else. */
+const changing = (id: string, outcome: Outcome, bodyFor: (scene: ProbeScene) => unknown, more?: More): Probe =>
+  ask(id, outcome, (scene) => change(scene.group(), bodyFor(scene), more))
+/** A PATCH of the members, and then the group, or all groups. */
+const moving = (
+  id: string,
+  outcome: Outcome,
+  members: number,
+  bodyFor: (scene: ProbeScene, group: DomainGroup) => unknown,
+  listed?: 'all',
+): Probe =>
+  ask(id, outcome, (scene) => {
+    const group = scene.group(members)
+    return [change(group, bodyFor(scene, group)), get(listed === 'all' ? GROUPS : at(group.id))]
+  })
+/** Two names that may be equal: one group gets one of them, then another group gets the other. */
+const comparing = (id: string, one: string, other: string, outcome: Outcome): Probe =>
+  ask(id, outcome, ({ group, mark }) => {
+    const second = group()
+    return [change(group(), { name: `${one} ${mark}` }), change(second, { name: `${other} ${mark}` })]
+  })
+/** The same request with no valid key. */
+const keyless = (id: string, decides: string, send: (scene: ProbeScene, more: More) => ProbeRequest): Probe[] =>
+  (['none', 'wrong'] as const).map((key) => {
+    const how = key === 'none' ? 'without-key' : 'with-wrong-key'
+    return ask(`${id}-${how}`, refused('key-required', decides), (scene) => send(scene, { key }))
+  })
 
 const KEYLESS_READ = 'status-unauthorized www-authenticate quota-headers'
 
@@ -48,207 +84,187 @@ const READS: readonly Probe[] = [
     get('/dmarc'),
     get(DOMAINS),
   ),
-  ask('unknown-id', {}, refused('unknown-id-read', 'status-not-found charged-requests quota-headers'), (scene) => [
+  ask('unknown-id', refused('unknown-id-read', 'status-not-found charged-requests quota-headers'), ({ mark }) => [
     get(GROUPS),
-    get(at(scene.unknownId)),
+    get(at(mark)),
   ]),
-  ...keyless('read-groups', {}, KEYLESS_READ, (_, key) => get(GROUPS, key)),
-  ...keyless('read-domains', {}, KEYLESS_READ, (_, key) => get(DOMAINS, key)),
-  ...keyless('read-records', {}, KEYLESS_READ, (_, key) => get('/dmarc', key)),
-  ...keyless('read-one', {}, KEYLESS_READ, ({ readableId }, key) => get(at(readableId), key)),
+  ...keyless('read-groups', KEYLESS_READ, (_, key) => get(GROUPS, key)),
+  ...keyless('read-domains', KEYLESS_READ, (_, key) => get(DOMAINS, key)),
+  ...keyless('read-records', KEYLESS_READ, (_, key) => get('/dmarc', key)),
+  ...keyless('read-one', KEYLESS_READ, ({ readableId }, key) => get(at(readableId), key)),
   reading('read-groups-with-longer-key', refused('key-required'), get(GROUPS, { key: 'longer' })),
   reading('scheme-in-lower-case', open('authorization-scheme'), get(GROUPS, { scheme: 'bearer' })),
   reading('other-scheme', open(), get(GROUPS, { scheme: 'Basic' })),
   reading('key-without-scheme', open(), get(GROUPS, { key: 'bare' })),
-  ask('unknown-path', {}, open('status-unknown-path'), ({ mark }) => [get(`/${mark}`)]),
-  ask('unknown-path-without-key', {}, open('routing'), ({ mark }) => [get(`/${mark}`, { key: 'none' })]),
+  ask('unknown-path', open('status-unknown-path'), ({ mark }) => get(`/${mark}`)),
+  ask('unknown-path-without-key', open('routing'), ({ mark }) => get(`/${mark}`, { key: 'none' })),
   reading('other-path', open('path-matching'), get('/DomainGroups'), get(`${GROUPS}/`)),
   reading('unknown-parameter', open('unknown-query-parameters'), get(`${GROUPS}?page=1`)),
   // Figures that change with each of four reads are not refreshed once a day.
-  reading('read-records-again', accepted('daily-refresh'), get('/dmarc'), get('/dmarc'), get('/dmarc')),
+  reading('read-records-again', accepted('daily-refresh'), ...times(3, () => get('/dmarc'))),
 ]
 
 const ABOUT_DOMAINS: readonly Probe[] = [
   ask(
     'add-three',
-    {},
     accepted(
       'valid-hostnames count-of-added all-domains-listed',
       'add-domains-status canonical-form domain-order record-order unprocessed-domains',
     ),
-    (scene) => {
-      const [one = '', two, three] = fresh(scene, 3)
-      return [post({ domains: [three, one.toUpperCase(), two] }), get(DOMAINS), get('/dmarc')]
+    ({ fresh }) => {
+      const [one = '', two, three] = times(3, fresh)
+      return [add(three, one.toUpperCase(), two), get(DOMAINS), get('/dmarc')]
     },
   ),
-  adding('add-twice', refused('no-duplicates', 'repeated-domains status-invalid-domain'), ({ freshDomain }) =>
-    Array(2).fill(freshDomain()),
+  ask('add-twice', refused('no-duplicates', 'repeated-domains status-invalid-domain'), ({ fresh }) =>
+    add(...Array(2).fill(fresh())),
   ),
-  adding('add-51', refused('at-most-50-domains', 'too-many-domains status-request-too-large'), (scene) =>
-    fresh(scene, MOST_DOMAINS + 1),
+  ask('add-51', refused('at-most-50-domains', 'too-many-domains status-request-too-large'), ({ fresh }) =>
+    add(...times(MOST_DOMAINS + 1, fresh)),
   ),
-  adding('hostname-none', refused('valid-hostnames', 'status-invalid-domain'), ({ mark }) => [`${mark} no host`]),
-  adding('hostname-international', open('international-names'), (scene) => [`m\u00fcnchen.${scene.freshDomain()}`]),
-  ask('add-monitored', { domains: 1 }, open('already-monitored'), ({ domains, freshDomain }) => [
-    post({ domains }),
-    post({ domains: [freshDomain(), ...domains] }),
+  // Each invalid name has its own request, because one refusal hides another.
+  ask('hostname-none', refused('valid-hostnames', 'status-invalid-domain'), ({ mark }) => add(`${mark} no host`)),
+  ask('hostname-international', open('international-names'), ({ fresh }) => add(`m\u00fcnchen.${fresh()}`)),
+  ask('add-monitored', open('already-monitored'), ({ own, fresh }) => {
+    const monitored = own()
+    return [add(monitored), add(fresh(), monitored), get(DOMAINS)]
+  }),
+  ask('remove-two', accepted('deleted-domains-answered all-domains-listed', 'delete-domains-status'), ({ own }) => [
+    remove({ domains: times(2, own).toReversed() }),
     get(DOMAINS),
   ]),
-  ask(
-    'remove-two',
-    { domains: 2 },
-    accepted('deleted-domains-answered all-domains-listed', 'delete-domains-status'),
-    ({ domains }) => [remove({ domains: domains.toReversed() }), get(DOMAINS)],
+  ask('remove-unmonitored', open('unmonitored-deletion status-domain-delete-failed'), ({ fresh }) =>
+    remove({ domains: [fresh()] }),
   ),
-  ask('remove-unmonitored', {}, open('unmonitored-deletion status-domain-delete-failed'), (scene) => [
-    remove({ domains: fresh(scene, 1) }),
-  ]),
-  ask('remove-member', { groups: [1] }, open('deletion-of-members'), (scene) => [
-    remove({ domains: first(scene).domains.slice(0, 1) }),
-    get(at(first(scene).id)),
-  ]),
-  ask('delete', { groups: [1] }, accepted('members-stay-monitored'), (scene) => [
-    removeGroup(first(scene).id),
-    get(DOMAINS),
-  ]),
-  adding('add-50', accepted('at-most-50-domains'), (scene) => fresh(scene, MOST_DOMAINS)),
-  ...keyless('add', {}, '', (scene, key) => post({ domains: fresh(scene, 1) }, key)),
-  ...keyless('remove', { domains: 1 }, '', ({ domains }, key) => remove({ domains }, key)),
-  adding('hostname-forms', accepted('valid-hostnames'), ({ freshDomain }) =>
-    ['9', 'a.b', 'a'.repeat(63), 'xn--mnchen-3ya'].map((prefix) => `${prefix}.${freshDomain()}`),
+  ask('remove-member', open('deletion-of-members'), ({ group }) => {
+    const { id, domains } = group(1)
+    return [remove({ domains: domains.slice(0, 1) }), get(at(id))]
+  }),
+  ask('delete', accepted('members-stay-monitored'), ({ group }) => [removeGroup(group(1)), get(DOMAINS)]),
+  ask('add-50', accepted('at-most-50-domains'), ({ fresh }) => add(...times(MOST_DOMAINS, fresh))),
+  ...keyless('add', '', ({ fresh }, key) => post({ domains: [fresh()] }, key)),
+  ...keyless('remove', '', ({ own }, key) => remove({ domains: [own()] }, key)),
+  ask('hostname-forms', accepted('valid-hostnames'), ({ fresh }) =>
+    add(...['9', 'a.b', 'a'.repeat(63), 'xn--mnchen-3ya'].map((prefix) => `${prefix}.${fresh()}`)),
   ),
   // Whoever reads the hostname grammar (RFC 952, RFC 1123 §2.1) refuses these.
-  ...(
-    [
-      ['with-long-label', (name) => `${'a'.repeat(64)}.${name}`],
-      ['with-empty-label', (name) => `a..${name}`],
-      ['with-hyphen-first', (name) => `-a.${name}`],
-      ['of-a-page', (name) => `https://${name}/`],
-    ] satisfies [how: string, nameFor: (name: string) => string][]
-  ).map(([how, nameFor]) =>
-    adding(`hostname-${how}`, refused('valid-hostnames'), ({ freshDomain }) => [nameFor(freshDomain())]),
+  ...Object.entries({
+    'with-long-label': `${'a'.repeat(64)}.NAME`,
+    'with-empty-label': 'a..NAME',
+    'with-hyphen-first': '-a.NAME',
+    'of-a-page': 'https://NAME/',
+  }).map(([how, form]) =>
+    ask(`hostname-${how}`, refused('valid-hostnames'), ({ fresh }) => add(form.replace('NAME', fresh()))),
   ),
-  ask('add-without-field', {}, refused('', 'status-missing-field'), () => [post({})]),
-  adding('add-number', refused('', 'status-invalid-field-type'), () => [5]),
-  ask('add-with-unknown-field', {}, refused('', 'status-unknown-field'), (scene) => [
-    post({ domains: fresh(scene, 1), unsupported: true }),
-  ]),
-  ask('add-cut-body', {}, refused('', 'status-invalid-json'), () => [post('{')]),
-  ask('add-list', {}, refused('', 'status-invalid-request-body'), (scene) => [post(fresh(scene, 1))]),
-  adding('add-none', open(), () => []),
-  ask('remove-none', {}, open(), () => [remove({ domains: [] })]),
-  ask('remove-number', {}, refused(), () => [remove({ domains: [5] })]),
-  ask('remove-with-unknown-field', {}, refused(), (scene) => [remove({ domains: fresh(scene, 1), unsupported: true })]),
-  ask('remove-without-field', { alone: 'domains' }, refused(), () => [remove({})]),
+  ask('add-without-field', refused('', 'status-missing-field'), () => post({})),
+  // A service that takes it adds a name of the run.
+  ask('add-text', refused('', 'status-invalid-field-type'), ({ fresh }) => post({ domains: fresh() })),
+  ask('add-with-unknown-field', refused('', 'status-unknown-field'), ({ fresh }) =>
+    post({ domains: [fresh()], unsupported: true }),
+  ),
+  ask('add-cut-body', refused('', 'status-invalid-json'), () => post('{')),
+  ask('add-list', refused('', 'status-invalid-request-body'), ({ fresh }) => post([fresh()])),
+  ask('add-none', open(), () => add()),
+  ask('remove-none', open(), () => remove({ domains: [] })),
+  ask('remove-number', refused(), () => remove({ domains: [5] })),
+  ask('remove-with-unknown-field', refused(), ({ fresh }) => remove({ domains: [fresh()], unsupported: true })),
+  { ...ask('remove-without-field', refused(), () => remove({})), alone: 'domains' },
 ]
 
 const MEMBERS: readonly Probe[] = [
   ask(
     'create-with-members',
-    { groups: [0], domains: 3 },
     accepted(
       'members-monitored members-in-the-same-call groups-with-count',
       'create-group-status group-id-format group-order',
     ),
     // Its name sorts before that of the existing group, so the list shows its order.
-    ({ domains: [one, two, three], mark }) => [create({ name: `${mark} 0`, domains: [three, one, two] }), get(GROUPS)],
+    ({ own, group, mark }) => {
+      group()
+      const [one, two, three] = times(3, own)
+      return [create({ name: `${mark} 0`, domains: [three, one, two] }), get(GROUPS)]
+    },
   ),
-  creating('create-with-unmonitored', {}, refused('members-monitored', 'status-not-monitored'), (scene) => {
-    return { ...named(scene), domains: fresh(scene, 1) }
-  }),
-  changing('members-unmonitored', refused(), (scene) => ({ add_domains: fresh(scene, 1) })),
+  ask('create-with-unmonitored', refused('members-monitored', 'status-not-monitored'), ({ name, fresh }) =>
+    create({ name: name(), domains: [fresh()] }),
+  ),
+  changing('members-unmonitored', refused(), ({ fresh }) => ({ add_domains: [fresh()] })),
   moving(
     'members-added',
-    { groups: [1], domains: 1 },
     accepted('additions-keep-members one-group-by-id', 'update-group-response'),
-    ({ domains }) => ({ add_domains: domains }),
+    1,
+    ({ own }) => ({ add_domains: [own()] }),
   ),
-  moving('members-replaced', { groups: [1], domains: 1 }, accepted('domains-replace-members'), ({ domains }) => {
-    return { domains }
+  moving('members-replaced', accepted('domains-replace-members'), 1, ({ own }) => ({ domains: [own()] })),
+  moving('members-added-and-removed', accepted('additions-before-removals'), 1, ({ own }) => {
+    const domains = [own()]
+    return { add_domains: domains, remove_domains: domains }
   }),
-  moving(
-    'members-added-and-removed',
-    { groups: [1], domains: 1 },
-    accepted('additions-before-removals'),
-    ({ domains }) => ({ add_domains: domains, remove_domains: domains }),
-  ),
-  changing('removals-unrecognised', accepted('unknown-removals-ignored'), (scene) => {
-    return { remove_domains: fresh(scene, 1) }
-  }),
-  moving(
-    'members-removed',
-    { groups: [2] },
-    accepted(),
-    (scene) => ({ remove_domains: first(scene).domains.slice(0, 1) }),
-    'all',
-  ),
+  changing('removals-unrecognised', accepted('unknown-removals-ignored'), ({ fresh }) => ({
+    remove_domains: [fresh()],
+  })),
+  moving('members-removed', accepted(), 2, (_, { domains }) => ({ remove_domains: domains.slice(0, 1) }), 'all'),
   moving(
     'members-shared',
-    { groups: [0, 1] },
     open('shared-domains'),
-    (scene) => ({ add_domains: second(scene).domains.slice(0, 1) }),
+    0,
+    ({ group }) => ({ add_domains: group(1).domains.slice(0, 1) }),
     'all',
   ),
-  ask(
-    'members-in-conflict',
-    { groups: [0], domains: 1 },
-    refused('no-mixed-changes', 'status-conflicting-fields'),
-    (scene) => [change(first(scene).id, { domains: scene.domains, add_domains: scene.domains })],
-  ),
+  changing('members-in-conflict', refused('no-mixed-changes', 'status-conflicting-fields'), ({ own }) => {
+    const domains = [own()]
+    return { domains, add_domains: domains }
+  }),
   changing('members-added-none', open('empty-lists'), () => ({ add_domains: [] })),
   changing('members-none', open('empty-lists'), () => ({ domains: [] })),
   changing('members-no-hostnames', refused(), ({ mark }) => ({ add_domains: [`${mark} no host`] })),
   changing('removals-no-hostnames', open(), ({ mark }) => ({ remove_domains: [`${mark} no host`] })),
-  ask('read-deleted', { groups: [0] }, refused('unknown-id-read', 'status-not-found'), (scene) => [
-    removeGroup(first(scene).id),
-    get(at(first(scene).id)),
-  ]),
+  ask('read-deleted', refused('unknown-id-read', 'status-not-found'), ({ group }) => {
+    const deleted = group()
+    return [removeGroup(deleted), get(at(deleted.id))]
+  }),
 ]
 
 const IDS: readonly Probe[] = [
   // A service that applies it to all groups would remove a domain that no group has.
-  ask('change-without-id', {}, refused('update-needs-id', 'status-missing-id'), (scene) => [
-    { method: 'PATCH', path: GROUPS, body: { remove_domains: fresh(scene, 1) } },
-  ]),
-  ask('change-unknown-id', {}, refused('unknown-id-update', 'status-not-found'), (scene) => [
-    change(scene.unknownId, named(scene)),
-  ]),
-  ask('delete-unknown-id', {}, refused('unknown-id-delete', 'status-not-found'), ({ unknownId }) => [
-    removeGroup(unknownId),
-  ]),
-  ask('read-by-id', { groups: [0] }, accepted('one-group-by-id'), (scene) => [get(at(first(scene).id))]),
-  ask('delete-without-id', { alone: 'groups' }, refused('delete-needs-id', 'status-missing-id'), () => [
-    { method: 'DELETE', path: GROUPS },
-  ]),
-  ask('wrong-method', { groups: [0] }, open('status-wrong-method quota-headers'), (scene) => [
-    { method: 'PUT', path: at(first(scene).id) },
-  ]),
-  ...keyless('create', {}, '', (scene, key) => create(named(scene), key)),
-  ...keyless('change', { groups: [0] }, '', (scene, key) =>
-    change(first(scene).id, { remove_domains: fresh(scene, 1) }, key),
+  ask('change-without-id', refused('update-needs-id', 'status-missing-id'), ({ fresh }) => {
+    return { method: 'PATCH', path: GROUPS, body: { remove_domains: [fresh()] } }
+  }),
+  ask('change-unknown-id', refused('unknown-id-update', 'status-not-found'), ({ mark, name }) =>
+    change({ id: mark }, { name: name() }),
   ),
-  ...keyless('delete', { groups: [0] }, '', (scene, key) => removeGroup(first(scene).id, key)),
+  ask('delete-unknown-id', refused('unknown-id-delete', 'status-not-found'), ({ mark }) => removeGroup({ id: mark })),
+  ask('read-by-id', accepted('one-group-by-id'), ({ group }) => get(at(group().id))),
+  {
+    ...ask('delete-without-id', refused('delete-needs-id', 'status-missing-id'), () => {
+      return { method: 'DELETE', path: GROUPS }
+    }),
+    alone: 'groups',
+  },
+  ask('wrong-method', open('status-wrong-method quota-headers'), ({ group }) => {
+    return { method: 'PUT', path: at(group().id) }
+  }),
+  ...keyless('create', '', ({ name }, key) => create({ name: name() }, key)),
+  ...keyless('change', '', ({ group, fresh }, key) => change(group(), { remove_domains: [fresh()] }, key)),
+  ...keyless('delete', '', ({ group }, key) => removeGroup(group(), key)),
 ]
 
+/** A created group can be found if it should not exist: its name, or all its members, are the run's. */
 const NAMES: readonly Probe[] = [
-  creating('create-with-taken-name', { groups: [0] }, refused('name-unique', 'status-duplicate-name'), (scene) => {
-    return { name: first(scene).name }
-  }),
-  creating('create-with-taken-name-in-other-case', { groups: [0] }, refused('name-unique'), (scene) => {
-    return { name: first(scene).name.toUpperCase() }
-  }),
-  creating('create-with-empty-name', { domains: 1 }, refused('name-length', 'status-invalid-name'), ({ domains }) => {
-    return { name: '', domains }
-  }),
-  creating('create-with-name-of-100', {}, accepted('name-length'), ({ freshName }) => {
-    return { name: freshName().padEnd(100, 'x') }
-  }),
-  creating('create-with-name-of-101', {}, refused('name-length'), ({ freshName }) => {
-    return { name: freshName().padEnd(101, 'x') }
-  }),
+  ask('create-with-taken-name', refused('name-unique', 'status-duplicate-name'), ({ group }) =>
+    create({ name: group().name }),
+  ),
+  ask('create-with-taken-name-in-other-case', refused('name-unique'), ({ group }) =>
+    create({ name: group().name.toUpperCase() }),
+  ),
+  ask('create-with-empty-name', refused('name-length', 'status-invalid-name'), ({ own }) =>
+    create({ name: '', domains: [own()] }),
+  ),
+  ask('create-with-name-of-100', accepted('name-length'), ({ name }) => create({ name: name().padEnd(100, 'x') })),
+  ask('create-with-name-of-101', refused('name-length'), ({ name }) => create({ name: name().padEnd(101, 'x') })),
   // A service might store names in lower case, or break at an emoji. The other names of the run are in lower case.
-  ask('create-with-emoji', {}, accepted(), ({ freshName }) => [
-    create({ name: `${freshName()} In Two Cases \u00e9 \u{1f600}` }),
+  ask('create-with-emoji', accepted(), ({ name }) => [
+    create({ name: `${name()} In Two Cases \u00e9 \u{1f600}` }),
     get(GROUPS),
   ]),
   changing('name-of-100', accepted('new-name-unique'), ({ mark }) => ({ name: mark.padEnd(100, 'y') })),
@@ -256,30 +272,35 @@ const NAMES: readonly Probe[] = [
   comparing('name-taken', 'one', 'ONE', refused('new-name-unique', 'status-duplicate-name')),
   comparing('name-taken-in-other-letters', 'straße', 'STRASSE', open('name-comparison')),
   comparing('name-taken-with-umlaut', 'Äpfel', 'äPFEL', open('name-comparison')),
-  changing('name-as-it-is', open(), (scene) => ({ name: first(scene).name })),
+  ask('name-as-it-is', open(), ({ group }) => {
+    const named = group()
+    return change(named, { name: named.name })
+  }),
 ]
+
+const named = ({ name }: ProbeScene) => ({ name: name() })
 
 const BODIES: readonly Probe[] = [
   changing('body-empty', refused('', 'status-invalid-request-body'), () => ''),
   changing('body-cut', refused('', 'status-invalid-json'), () => '{'),
   changing('body-list', refused('', 'status-invalid-request-body'), ({ mark }) => [mark]),
   changing('body-without-fields', refused('update-needs-a-field', 'status-no-fields-to-update'), () => ({})),
-  changing('body-with-unknown-field', refused('', 'status-unknown-field'), (scene) => ({
-    ...named(scene),
+  changing('body-with-unknown-field', refused('', 'status-unknown-field'), ({ name }) => ({
+    name: name(),
     more: true,
   })),
   changing('name-of-wrong-type', refused('', 'status-invalid-field-type'), () => ({ name: 5 })),
   changing('members-of-wrong-type', refused('', 'status-invalid-field-type'), () => ({ domains: 'text' })),
-  changing('null-field', open('null-fields'), (scene) => ({ ...named(scene), domains: null })),
+  changing('null-field', open('null-fields'), ({ name }) => ({ name: name(), domains: null })),
   changing('body-of-other-type', open('content-type'), named, { headers: { 'content-type': 'text/plain' } }),
   // In bytes, beyond each limit that the stand-in knows.
   changing('body-of-65537', open('body-limit'), named, { padTo: 65_537 }),
   changing('body-of-102401', open('body-limit'), named, { padTo: 102_401 }),
   changing('body-of-1048577', open('body-limit status-request-too-large'), named, { padTo: 1_048_577 }),
-  creating('create-without-name', { domains: 1 }, refused('', 'status-missing-field'), ({ domains }) => ({ domains })),
-  creating('create-with-wrong-field', { domains: 1 }, refused('', 'status-unknown-field'), ({ domains }) => {
-    return { domains, label: 'x' }
-  }),
+  ask('create-without-name', refused('', 'status-missing-field'), ({ own }) => create({ domains: [own()] })),
+  ask('create-with-wrong-field', refused('', 'status-unknown-field'), ({ own }) =>
+    create({ domains: [own()], label: 'x' }),
+  ),
 ]
 
 const EXHAUSTIONS: readonly Probe[] = ['dmarc', 'domains', 'domaingroups'].map((name) => ({

@@ -2,8 +2,8 @@ import type { DomainGroup } from '../domain/account.ts'
 import { costOfRestoring } from './cleanup.ts'
 import { type Conversation, HarmfulRequest, isOverQuota } from './conversation.ts'
 import { intentOf, readDomains, readGroups } from './holdings.ts'
-import { needsWrites, type PlannedProbe } from './plan.ts'
-import { countByPath, type Needs, type Probe, type ProbeRequest, type ProbeScene, quotaPathOf } from './probe.ts'
+import type { PlannedProbe } from './plan.ts'
+import { countByPath, hasKey, type ProbeRequest, type ProbeScene, quotaPathOf } from './probe.ts'
 import { READ_DOMAINS, READ_GROUPS } from './probes.ts'
 
 /** What became of a probe. */
@@ -27,7 +27,6 @@ interface QuestioningOptions {
   plan: readonly PlannedProbe[]
   /** The suffix of the domains of the run, without a dot. */
   suffix: string
-  writes: boolean
 }
 
 /** The asking ends after this many consecutive windows in which it could ask nothing. */
@@ -45,14 +44,14 @@ export class Questioning {
   /** Why the run must not write, if so. */
   unreadable: string | undefined
   readonly #conversation: Conversation
-  readonly #options: QuestioningOptions
+  readonly #suffix: string
   readonly #states: ProbeState[]
   #names = 0
 
-  constructor(conversation: Conversation, options: QuestioningOptions) {
+  constructor(conversation: Conversation, { plan, suffix }: QuestioningOptions) {
     this.#conversation = conversation
-    this.#options = options
-    this.#states = options.plan.map((planned) => ({
+    this.#suffix = suffix
+    this.#states = plan.map((planned) => ({
       ...planned,
       // The first requests of the run answer these.
       isAsked: planned.probe === READ_GROUPS || planned.probe === READ_DOMAINS,
@@ -60,14 +59,10 @@ export class Questioning {
     }))
   }
 
-  /** How many probes were asked. */
-  get asked(): number {
-    return this.#states.filter(({ isAsked }) => isAsked).length
-  }
-
-  /** How many probes the run may ask. */
-  get planned(): number {
-    return this.#states.filter(({ barrier }) => barrier === undefined).length
+  /** How many probes were asked, and how many the run may ask. */
+  get progress(): string {
+    const planned = this.#states.filter(({ barrier }) => barrier === undefined)
+    return `${this.#states.filter(({ isAsked }) => isAsked).length} of ${planned.length}`
   }
 
   /** What became of each probe, when nothing more is asked. */
@@ -76,43 +71,42 @@ export class Questioning {
     return this.#states.map((state) => (isSettled(state) ? state : { ...state, reason }))
   }
 
+  /** After a used-up quota, the run goes on, and a signal can still end it. */
   end(kind: EarlyEnd['kind'], reason: string): void {
-    // After a used-up quota, the run goes on, and a signal can still end it.
-    if (this.ended === undefined || (this.ended.kind === 'quota' && kind === 'interrupted'))
-      this.ended = { kind, reason }
+    const isFirst = this.ended === undefined || (this.ended.kind === 'quota' && kind === 'interrupted')
+    if (isFirst) this.ended = { kind, reason }
   }
 
   /** Asks what the quotas allow, waits if this is wanted, and continues until no probe is left that can be asked. */
   async askAll(): Promise<void> {
-    const { signal, budget, waits } = this.#conversation
+    const { budget, options } = this.#conversation
     for (let fruitless = 0; fruitless < FRUITLESS_WINDOWS; fruitless++) {
-      const asked = this.asked
       const short = new Set<string>()
       for (const state of this.#states) {
         if (state.probe.exhausts === true || isSettled(state)) continue
-        if (signal.aborted) return this.#interrupt()
+        if (this.#isInterrupted()) return
         const lacking = await this.#tryProbe(state)
         if (lacking !== undefined) short.add(lacking)
+        if (state.isAsked) fruitless = -1
       }
       if (short.size === 0) return
-      if (!waits) return this.end('quota', 'the quotas of this window are used up')
-      if (this.asked > asked) fruitless = -1
+      if (!options.waits) return this.end('quota', 'the quotas of this window are used up')
       const [soonest = ''] = [...short].toSorted((one, other) => budget.untilReset(one) - budget.untilReset(other))
       await this.#conversation.waitFor(soonest)
-      if (signal.aborted) return this.#interrupt()
+      if (this.#isInterrupted()) return
     }
     this.end('quota', `in ${FRUITLESS_WINDOWS} windows, the quotas left no request to send`)
   }
 
   /** Uses up quotas on purpose. */
   async exhaust(): Promise<void> {
-    const { budget, signal, tell } = this.#conversation
+    const { budget, options } = this.#conversation
     for (const state of this.#states) {
       const { probe, sample } = state
       const [request] = sample
       if (probe.exhausts !== true || isSettled(state) || request === undefined) continue
-      if (signal.aborted) return this.#interrupt()
-      tell(probe.id)
+      if (this.#isInterrupted()) return
+      options.tell(probe.id)
       const path = quotaPathOf(request)
       const { limit = 0, remaining = limit } = budget.of(path) ?? {}
       if (remaining > limit) {
@@ -120,26 +114,27 @@ export class Questioning {
         continue
       }
       let isRefused = false
-      for (let left = remaining + BEYOND; left > 0 && !isRefused && !signal.aborted; left--) {
+      for (let left = remaining + BEYOND; left > 0 && !isRefused && !options.signal.aborted; left--) {
         isRefused = (await this.#conversation.ask(request, probe.id)).code === 'rate_limited'
       }
       // Without a refusal, the requests until the signal answer nothing.
-      if (signal.aborted && !isRefused) return this.#interrupt()
+      if (!isRefused && this.#isInterrupted()) return
       state.isAsked = true
       if (isRefused) state.allowed = (budget.of(path)?.sent ?? 1) - 1
     }
   }
 
-  #interrupt(): void {
-    this.end('interrupted', 'the run was interrupted')
+  #isInterrupted(): boolean {
+    const { aborted } = this.#conversation.options.signal
+    if (aborted) this.end('interrupted', 'the run was interrupted')
+    return aborted
   }
 
   /** Returns the path whose quota is too small. */
   async #tryProbe(state: ProbeState): Promise<string | undefined> {
-    const { probe, sample } = state
-    this.#conversation.tell(probe.id)
+    this.#conversation.options.tell(state.probe.id)
     try {
-      const outcome = await this.#ask(probe, sample)
+      const outcome = await this.#ask(state)
       if ('lacking' in outcome) return outcome.lacking
       Object.assign(state, outcome)
     } catch (error) {
@@ -149,9 +144,8 @@ export class Questioning {
     return undefined
   }
 
-  async #ask(probe: Probe, sample: readonly ProbeRequest[]): Promise<Outcome> {
-    const { needs = {}, id } = probe
-    if (this.unreadable !== undefined && needsWrites(probe, sample)) return { reason: this.unreadable }
+  async #ask({ probe: { id, alone, send }, sample, needs, writes }: PlannedProbe): Promise<Outcome> {
+    if (this.unreadable !== undefined && writes) return { reason: this.unreadable }
     for (let sent = 0; ; sent++) {
       const setUp = this.#nextSetUp(needs)
       // It is useless to set up a probe that cannot be asked afterwards.
@@ -161,13 +155,16 @@ export class Questioning {
       if (sent >= MOST_SET_UPS) return { reason: 'the service did not accept what the probe needs' }
       if (isOverQuota(await this.#conversation.ask(setUp))) return { lacking: quotaPathOf(setUp) }
     }
-    if (needs.alone !== undefined && !(await this.#isAlone(needs.alone))) {
-      return { reason: `the account has ${needs.alone} of others, which a wrong service might change` }
+    if (alone !== undefined && !(await this.#isAlone(alone))) {
+      return { reason: `the account has ${alone} of others, which a wrong service might change` }
     }
-    for (const request of probe.send(this.#sceneFor(needs))) {
+    for (const request of [send(this.#sceneFor(needs))].flat()) {
+      const path = quotaPathOf(request)
+      // Another client may have spent meanwhile.
+      if (hasKey(request) && this.#conversation.budget.left(path) < 1) return { lacking: path }
       const answer = await this.#conversation.ask(request, id)
-      // A refusal for the quota says nothing about the question: another client has used up the quota.
-      if (isOverQuota(answer)) return { lacking: quotaPathOf(request) }
+      // A refusal for the quota says nothing about the question.
+      if (isOverQuota(answer)) return { lacking: path }
       if (answer.isLost) return { reason: `the answer to ${request.method} ${request.path} was lost` }
     }
     return { isAsked: true }
@@ -175,16 +172,17 @@ export class Questioning {
 
   /** The path whose quota is too small for the requests and the later cleanup. */
   #lackingFor(requests: readonly ProbeRequest[]): string | undefined {
-    const { budget, holdings } = this.#conversation
+    const { budget, options } = this.#conversation
+    const { holdings, writes } = options
     const intents = requests.flatMap((request) => intentOf(request) ?? [])
-    const groups = holdings.groups.size + holdings.unknown + intents.filter(({ group }) => group !== undefined).length
+    const groups = holdings.groups.size + intents.filter(({ group }) => group !== undefined).length
     const domains = holdings.domains.size + intents.flatMap((intent) => intent.domains).length
-    const cleanup = this.#options.writes ? costOfRestoring(groups, domains) : {}
+    const cleanup = writes ? costOfRestoring(groups, domains) : {}
     return [...countByPath(requests)].find(([path, count]) => budget.left(path) < count + (cleanup[path] ?? 0))?.[0]
   }
 
   async #isAlone(what: 'groups' | 'domains'): Promise<boolean> {
-    const { holdings } = this.#conversation
+    const { holdings } = this.#conversation.options
     if (!holdings.hasOnlyOwn(what)) return false
     const path = what === 'groups' ? '/domaingroups' : '/domains'
     const { data } = await this.#conversation.ask({ method: 'GET', path })
@@ -193,46 +191,51 @@ export class Questioning {
   }
 
   /** The next request that sets up a probe; `undefined` if everything is there. */
-  #nextSetUp(needs: Needs): ProbeRequest | undefined {
-    const { holdings } = this.#conversation
+  #nextSetUp(needs: PlannedProbe['needs']): ProbeRequest | undefined {
+    const { free } = this.#conversation.options.holdings
     const { missing } = this.#groupsFor(needs)
-    const lacking = (needs.domains ?? 0) + (missing ?? 0) - holdings.free(ADDED_AT_ONCE).length
+    const lacking = needs.domains + (missing ?? 0) - free.length
     if (lacking > 0) {
       const domains = Array.from({ length: Math.max(lacking, ADDED_AT_ONCE) }, this.#freshDomain)
       return { method: 'POST', path: '/domains', body: { domains } }
     }
     if (missing === undefined) return undefined
-    const domains = holdings.free(missing)
-    const body = { name: this.#freshName(), ...(missing > 0 && { domains }) }
+    const body = { name: this.#freshName(), ...(missing > 0 && { domains: free.slice(0, missing) }) }
     return { method: 'POST', path: '/domaingroups', body }
   }
 
-  #sceneFor(needs: Needs): ProbeScene {
-    const { mark, before } = this.#conversation.holdings
+  #sceneFor(needs: PlannedProbe['needs']): ProbeScene {
+    const { mark, before, free } = this.#conversation.options.holdings
+    const groups = this.#groupsFor(needs).found
+    const next = <Item>(items: Item[]): Item => {
+      const item = items.shift()
+      if (item === undefined) throw new Error('A probe takes more than it needs.')
+      return item
+    }
     return {
-      mark,
-      groups: this.#groupsFor(needs).found,
-      domains: this.#conversation.holdings.free(needs.domains ?? 0),
-      freshDomain: this.#freshDomain,
-      freshName: this.#freshName,
-      unknownId: mark,
+      ...{ mark, fresh: this.#freshDomain, name: this.#freshName },
+      own: () => next(free),
+      group: () => next(groups),
       readableId: before?.groups[0]?.id ?? mark,
     }
   }
 
   /** The existing groups for a probe, and the number of members of the first missing group. */
-  #groupsFor({ groups = [] }: Needs): { found: DomainGroup[]; missing?: number } {
+  #groupsFor({ groups }: PlannedProbe['needs']): { found: DomainGroup[]; missing?: number } {
+    const own = [...this.#conversation.options.holdings.groups.values()]
     const found: DomainGroup[] = []
     for (const members of groups) {
-      const group = this.#conversation.holdings.groupWith(members, found)
+      const group = own.find((each) => each.domains.length >= members && !found.includes(each))
       if (group === undefined) return { found, missing: members }
       found.push(group)
     }
     return { found }
   }
 
-  readonly #freshDomain = (): string => `${this.#conversation.holdings.mark}-${++this.#names}.${this.#options.suffix}`
-  readonly #freshName = (): string => `${this.#conversation.holdings.mark} ${++this.#names}`
+  readonly #freshDomain = (): string => {
+    return `${this.#conversation.options.holdings.mark}-${++this.#names}.${this.#suffix}`
+  }
+  readonly #freshName = (): string => `${this.#conversation.options.holdings.mark} ${++this.#names}`
 }
 
 /** Whether a probe was asked, or will not be. */

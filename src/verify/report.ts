@@ -99,16 +99,18 @@ function countOutcomes(checks: readonly VerifyCheck[]): Record<CheckOutcome, num
 
 function summarise({ checks, assumptions, lacks }: Assessment): string {
   const counts = countOutcomes(checks)
-  const decided = assumptions.filter(({ verdict }) => verdict === 'as chosen' || verdict === 'alternative')
-  const alternative = decided.filter(({ verdict }) => verdict === 'alternative').length
-  const first =
+  const count = (wanted: string) => assumptions.filter(({ verdict }) => verdict === wanted).length
+  const alternatives = count('alternative')
+  const taken = alternatives === 0 ? '' : `; in ${alternatives} of them, the service takes an alternative`
+  return [
+    ...lacks,
     counts.fail === 0
       ? `Nothing was seen that the contract forbids; ${counts.pass} checks passed.`
-      : `${counts.fail} of ${counts.pass + counts.fail} checks failed.`
-  const choices = `${decided.length} of ${assumptions.length} assumptions are decided${alternative === 0 ? '' : `; in ${alternative} of them, the service takes an alternative`}.`
-  const rest = `${counts['not reached']} checks were not reached, ${counts.undecidable} cannot be decided from outside or by these answers.`
-  const known = counts.baselined === 0 ? [] : [`${counts.baselined} findings are known and do not count.`]
-  return [...lacks, first, choices, rest, ...known].join(' ')
+      : `${counts.fail} of ${counts.pass + counts.fail} checks failed.`,
+    `${count('as chosen') + alternatives} of ${assumptions.length} assumptions are decided${taken}.`,
+    `${counts['not reached']} checks were not reached, ${counts.undecidable} cannot be decided from outside or by these answers.`,
+    ...(counts.baselined === 0 ? [] : [`${counts.baselined} findings are known and do not count.`]),
+  ].join(' ')
 }
 
 /** What the user should read about a failed check. */

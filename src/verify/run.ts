@@ -1,7 +1,7 @@
 import type { Contract } from '../contract/contract.ts'
 import type { Conclusion } from '../judge/judge.ts'
 import type { Spending } from './budget.ts'
-import { type Cleanup, NOTHING_DONE, readList, restore } from './cleanup.ts'
+import { type Cleanup, NOTHING_DONE, readInventory, restore } from './cleanup.ts'
 import { ConnectionError } from './client.ts'
 import {
   Conversation,
@@ -11,7 +11,6 @@ import {
   type RunExchange,
   type RunJudge,
 } from './conversation.ts'
-import { readDomains, readGroups } from './holdings.ts'
 import { LedgerError } from './ledger.ts'
 import type { PlannedProbe } from './plan.ts'
 import { READ_DOMAINS, READ_GROUPS } from './probes.ts'
@@ -46,11 +45,11 @@ export async function verify(options: VerifyOptions): Promise<VerifyResult> {
   const { holdings, judge, onProgress } = options
   const tell = (doing: string) => {
     const left = conversation.budget.all.map(({ path }) => `${path} ${conversation.budget.left(path)}`).join(', ')
-    onProgress(`${questioning.asked} of ${questioning.planned}; ${doing}; left: ${left}`)
+    onProgress(`${questioning.progress}; ${doing}; left: ${left}`)
   }
   const conversation = new Conversation({ ...options, tell })
   const questioning = new Questioning(conversation, options)
-  questioning.unreadable = await readAccount(options, conversation)
+  questioning.unreadable = await readAccount(conversation)
   await endingWith(questioning, () => questioning.askAll())
   tell('restores the account')
   const cleanup = holdings.hasIntents ? await restore(conversation) : NOTHING_DONE
@@ -87,23 +86,18 @@ async function endingWith(questioning: Questioning, ask: () => Promise<void>): P
  * Reads the account for the first time. Resolves to why the run must not write, if so: without the lists, it cannot show
  * that the account is unchanged.
  */
-async function readAccount(
-  { holdings, ledger }: VerifyOptions,
-  conversation: Conversation,
-): Promise<string | undefined> {
-  const ofGroups = await askFirst('/domaingroups', READ_GROUPS.id, conversation)
-  const ofDomains = await askFirst('/domains', READ_DOMAINS.id, conversation)
-  const responses = [ofGroups.response, ofDomains.response]
+async function readAccount(conversation: Conversation): Promise<string | undefined> {
+  const groups = await askFirst('/domaingroups', READ_GROUPS.id, conversation)
+  const domains = await askFirst('/domains', READ_DOMAINS.id, conversation)
+  const responses = [groups.response, domains.response]
   // The records are read here only if no other path answers.
   if (responses.every(({ status }) => status >= 400)) {
     responses.push((await askFirst('/dmarc', undefined, conversation)).response)
   }
   refuseSilence(responses)
-  const groups = readList(readGroups, ofGroups)
-  const domains = readList(readDomains, ofDomains)
-  if (typeof groups === 'string') return `the account cannot be read: ${groups}`
-  if (typeof domains === 'string') return `the account cannot be read: ${domains}`
-  const before = { groups, domains }
+  const before = readInventory(groups, domains)
+  if (typeof before === 'string') return `the account cannot be read: ${before}`
+  const { holdings, ledger } = conversation.options
   holdings.remember(before)
   ledger.write({ before })
   return undefined
@@ -114,11 +108,13 @@ async function readAccount(
  * @throws TargetError and ConnectionError if there is nothing to ask, and the reason of a signal that ends the waiting
  */
 async function askFirst(path: string, probe: string | undefined, conversation: Conversation): Promise<ProbeAnswer> {
-  let answer = await conversation.ask({ method: 'GET', path }, probe)
-  if (conversation.waits && isOverQuota(answer)) {
+  const { waits, signal } = conversation.options
+  const ask = () => conversation.ask({ method: 'GET', path }, probe)
+  let answer = await ask()
+  if (waits && isOverQuota(answer)) {
     await conversation.waitFor(path)
-    conversation.signal.throwIfAborted()
-    answer = await conversation.ask({ method: 'GET', path }, probe)
+    signal.throwIfAborted()
+    answer = await ask()
   }
   refuseTarget(answer, conversation.budget.untilReset(path))
   return answer

@@ -81,24 +81,24 @@ describe('an evidence file', () => {
     expect(evidence.findings[0]?.message).toHaveLength(2000)
   })
 
-  it.each<[what: string, change: (secret: string) => Partial<Conclusion>]>([
-    ['a message', (secret) => ({ messages: { unauthorized: [`The key ${secret} is unknown.`] } })],
-    ['a finding', (secret) => ({ findings: [{ ...FINDING, message: `It sent ${secret}.` }] })],
-    ['a path', (secret) => ({ findings: [{ ...FINDING, path: `/domains?key=${secret}` }] })],
-    ['the id of a finding', (secret) => ({ findings: [{ ...FINDING, id: `contract-violation/${secret}` }] })],
-    [
-      'the id of an exchange',
-      (secret) => ({ observations: [{ id: 'retry-after', permits: [1], evidence: [secret], count: 1 }] }),
-    ],
-  ])('does not show a key in %s, whether it is known or looks like one', async (_, change) => {
-    for (const [secret, secrets] of [
-      [FOREIGN_KEY, [FOREIGN_KEY]],
-      [KEY, [KEY]],
-      ['sandbox_team-7', []],
-    ] as const) {
-      const { text } = await writeAndRead({ ...CONCLUSION, ...change(secret) }, { secrets })
-      expect(text).not.toContain(secret)
-    }
+  it.each([
+    [FOREIGN_KEY, [FOREIGN_KEY]],
+    [KEY, [KEY]],
+    ['sandbox_team-7', []],
+  ])('does not show a key that is known or looks like one, wherever it is: %s', async (secret, secrets) => {
+    const { text } = await writeAndRead(
+      {
+        ...CONCLUSION,
+        messages: { unauthorized: [`The key ${secret} is unknown.`] },
+        observations: [{ id: 'retry-after', permits: [1], evidence: [secret], count: 1 }],
+        findings: [
+          { ...FINDING, message: `It sent ${secret}.`, request_id: secret, overlay: secret },
+          { ...FINDING, path: `/domains?key=${secret}`, id: `contract-violation/${secret}` },
+        ],
+      },
+      { secrets },
+    )
+    expect(text).not.toContain(secret)
   })
 
   it.each(['domain-order', 'contradicted', 'f'])('keeps its own words if the key is %s', async (key) => {
@@ -109,23 +109,13 @@ describe('an evidence file', () => {
 
   it.each<[what: string, changed: object | ((text: string) => string), message: string]>([
     ['another file', () => '{"log": {}}', 'This is no evidence file; verify, check and proxy write one'],
-    [
-      'a file of an older program',
-      { format_version: 1 },
-      '#/format_version: The format 1 is of an older program; make',
-    ],
-    [
-      'a file of a newer program',
-      { format_version: 3 },
-      '#/format_version: The format 3 is newer than this program; ins',
-    ],
-    ['a file without a version', { format_version: 'x' }, '#/format_version: The value is "x" but must be 2.'],
+    ['a file of another version', { format_version: 3 }, '#/format_version: Another version of this program has made'],
     ['a missing part', { observations: undefined }, '#/observations: The value is missing.'],
     ['what has no name', { observations: [{ id: 'B' }] }, '#/observations/0/permits: The value is missing.'],
     [
       'another contract',
       { contract: { digest: '0'.repeat(64), overlays: ['ours.yaml'] } },
-      '#/contract/digest: This is evidence about other choices. It was made with the overlay ours.yaml: give the same with',
+      '#/contract/digest: This is evidence about other choices, made with the overlay ours.yaml: give the same, or',
     ],
   ])('is refused: %s', async (_, changed, message) => {
     const file = join(temporaryFolder(), 'evidence.json')

@@ -18,6 +18,8 @@ describe('an answer', () => {
     expect(left_out).toEqual(['/list', '/text'])
     expect(note).toContain('such as /list')
     expect(writeAnswer(data, { part: '/list/499' })).toBe('{"index":499}')
+    const lists = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`list${index}`, Array(600).fill(index)]))
+    expect(JSON.parse(writeAnswer(lists, {})).left_out).toHaveLength(20)
   })
 
   const deep = (depth: number): unknown => (depth === 0 ? 'x'.repeat(100) : [deep(depth - 1), { a: deep(depth - 1) }])

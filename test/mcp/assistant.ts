@@ -1,3 +1,4 @@
+import { createInterface } from 'node:readline'
 import { PassThrough, type Readable, type Writable } from 'node:stream'
 import { expect, onTestFinished } from 'vitest'
 import { SILENT } from '../../src/ground/log.ts'
@@ -17,12 +18,12 @@ export interface Called {
 /** An assistant: it writes messages as lines, and reads the answers as lines. */
 export class Assistant {
   readonly #input: Writable
-  readonly #lines: AsyncGenerator<string>
+  readonly #lines: AsyncIterator<string>
   #asked = 0
 
   constructor(input: Writable, output: Readable) {
     this.#input = input
-    this.#lines = readLines(output)
+    this.#lines = createInterface({ input: output })[Symbol.asyncIterator]()
   }
 
   say(message: object): void {
@@ -55,16 +56,6 @@ export class Assistant {
     const { content, isError = false } = await this.ask('tools/call', { name, arguments: args })
     const [{ text }] = content
     return { text, isError, data: /^[{[]/.test(text) ? JSON.parse(text) : undefined }
-  }
-}
-
-/** The lines of a stream, without their ends. */
-async function* readLines(stream: Readable): AsyncGenerator<string> {
-  let text = ''
-  for await (const chunk of stream) {
-    const lines = (text + chunk).split('\n')
-    text = lines.pop() ?? ''
-    yield* lines
   }
 }
 

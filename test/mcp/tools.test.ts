@@ -1,6 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { nextTurn } from '../../src/ground/timers.ts'
+import type { Tool } from '../../src/mcp/tools.ts'
 import { controlApi, openControlPlane, startControlPlane } from '../support/control-plane.ts'
 import { type Assistant, attach, openSessionWith } from './assistant.ts'
 
@@ -15,6 +16,12 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const end of [...cleanups, plane.stop]) await end()
 })
+
+function toolThat(call: Tool['call']): Tool {
+  const inputSchema = { type: 'object', properties: {}, required: [] } as const
+  const annotations = { readOnlyHint: true, openWorldHint: false } as const
+  return { name: 'try', title: 'Try', description: 'Tries.', inputSchema, annotations, call }
+}
 
 describe('the tools', () => {
   /** What the page or a program needs, and an assistant does not. */
@@ -67,7 +74,7 @@ describe('the tools', () => {
     ['delete_account', { account: '../requests' }, 'There is no account "../requests".'],
     ['explain_request', { request_id: 'x' }, 'There is no request "x".'],
     ['list_requests', { account: 'default', limit: 0 }, '`limit` must be a whole number, 1 or more, not "0".'],
-    ['list_requests', { account: ['default'] }, 'account must be a text, a number or a boolean, not ["default"].'],
+    ['list_requests', { account: ['default'] }, '`account` must be a text, which ["default"] is not.'],
     ['add_fault', { account: 'default', respond: { error: 'rate_limted' } }, 'Did you mean rate_limited?'],
     ['create_account', { sed: 7 }, '"sed" is no argument; did you mean seed?'],
     ['create_account', { seed: -1, plan: 7 }, '- /seed: `seed` must'],
@@ -84,12 +91,8 @@ describe('the tools', () => {
     const logged: unknown[] = []
     const log = { info() {}, warn() {}, error: (fields: object, message: string) => void logged.push(fields, message) }
     const error = new Error('boom')
-    const inputSchema = { type: 'object', properties: {}, required: [] } as const
-    const annotations = { readOnlyHint: true, openWorldHint: false } as const
-    const call = () => Promise.reject(error)
-    const broken = { name: 'try', title: 'Try', description: 'Tries.', inputSchema, annotations, call }
-    const { text, isError } = await (await openSessionWith([broken], log)).call('try')
-    expect({ text, isError }).toEqual({
+    const broken = toolThat(() => Promise.reject(error))
+    expect(await (await openSessionWith([broken], log)).call('try')).toMatchObject({
       text: 'The tool try failed, which is a mistake of dmarc-understudy; its log on standard error has the reason.',
       isError: true,
     })
@@ -111,12 +114,10 @@ describe('an assistant', () => {
     expect(secret).toMatchObject({ account: 'cart', api_key: null, curl })
   })
 
-  it('reads why a request was refused, with its correction, and single parts of the explanation', async () => {
+  it('reads single parts of an explanation, and the requests that were refused', async () => {
     await assistant.call('create_account', { id: 'sandbox_a' })
     const refused = await plane.ask('sandbox_a', 'POST', '/domains', { domains: ['a b'] })
     const request_id = refused.headers['x-request-id']
-    const { data } = await assistant.call('explain_request', { request_id })
-    expect(data).toMatchObject({ code: 'invalid_domain', correction: { changes: expect.any(Array) } })
     const { text } = await assistant.call('explain_request', { request_id, part: '/correction/curl' })
     expect(text).toMatch(/^curl -sS -X POST -H 'Authorization: Bearer sandbox_a'/)
     const list = await assistant.call('list_requests', { account: 'sandbox_a', refused: true, limit: 5 })
@@ -151,15 +152,12 @@ describe('an assistant', () => {
 })
 
 it('A request that is open when the input ends is answered', async () => {
-  const inputSchema = { type: 'object', properties: {}, required: [] } as const
-  const annotations = { readOnlyHint: true, openWorldHint: false } as const
   const call = async () => {
     for (let turn = 0; turn < 20; turn++) await nextTurn()
     return 'done'
   }
-  const slow = { name: 'wait', title: 'Wait', description: 'Waits.', inputSchema, annotations, call }
-  const session = await openSessionWith([slow])
-  const answer = session.call('wait')
+  const session = await openSessionWith([toolThat(call)])
+  const answer = session.call('try')
   session.end()
   expect(await answer).toMatchObject({ text: 'done', isError: false })
 })
@@ -179,8 +177,6 @@ describe('what is attached', () => {
   })
 
   it('is a control plane, and nothing else', async () => {
-    const silent = /^The server does not answer at http:\S+ \(ECONNREFUSED\): it has stopped, or /
-    await expect(attach('http://127.0.0.1:4/__admin')).rejects.toThrow(silent)
     await expect(attach(plane.understudy.baseUrl)).rejects.toThrow(/^Something other than the control plane/)
   })
 

@@ -1,10 +1,10 @@
 import { createServer } from 'node:http'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { loadContract } from '../../src/contract/contract.ts'
-import { AnswerCounts } from '../../src/judge/answer-counts.ts'
 import { startProxy } from '../../src/proxy/proxy.ts'
 import { targetAt } from '../../src/proxy/target.ts'
 import { listenOn } from '../support/listening.ts'
+import { NO_JUDGE } from '../verify/runs.ts'
 
 it('passes traffic on when the judge fails, and its verdict is not that it passed', async () => {
   const port = await listenOn(createServer((_, response) => response.end('done')))
@@ -17,15 +17,7 @@ it('passes traffic on when the judge fails, and its verdict is not that it passe
       return []
     },
     forget: () => {},
-    conclude: () => ({
-      exchanges: 2,
-      judged: 1,
-      findings: [],
-      counts: {},
-      observations: [],
-      messages: {},
-      answers: new AnswerCounts([]),
-    }),
+    conclude: () => ({ ...NO_JUDGE.conclude(), exchanges: 2, judged: 1 }),
   }
   const proxy = await startProxy({
     ...{ judge, host: '127.0.0.1', port: 0, admin: true, adminToken: undefined },

@@ -2,15 +2,43 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { createServer as createSecureServer } from 'node:tls'
 import { expect, onTestFinished } from 'vitest'
-import type { RelayOptions } from '../../src/proxy/relay.ts'
+import { Relay, type RelayOptions } from '../../src/proxy/relay.ts'
+import { targetAt } from '../../src/proxy/target.ts'
+import { type PassedExchange, ProxyTraffic } from '../../src/proxy/traffic.ts'
 import { listenOn } from '../support/listening.ts'
 import { CERTIFICATE, PRIVATE_KEY } from './certificate.ts'
-import { startRelay, type TestRelay } from './open-relay.ts'
 
-/** A message of these lines; the last one is the body. Each character is one byte. */
-export function message(...lines: string[]): string {
-  const body = lines.pop() ?? ''
-  return [...lines, '', body].join('\r\n')
+export type TestRelay = Awaited<ReturnType<typeof startRelay>>
+
+/** Starts a relay to a service on a free port, without anything that looks at the traffic; it ends with the test. */
+export async function startRelay(url: string, options: Partial<RelayOptions> = {}) {
+  const target = targetAt(url, '/api/v1', { insecure: true })
+  const exchanges: PassedExchange[] = []
+  const failures: string[] = []
+  const unpassed: string[] = []
+  const traffic = new ProxyTraffic(
+    (exchange) => exchanges.push(exchange),
+    () => 0,
+  )
+  const relay = new Relay({
+    target,
+    host: '127.0.0.1',
+    port: 0,
+    traffic,
+    keptPath: '/__admin',
+    answer: (_, response) => response.end('kept'),
+    unpassed: (reason) => unpassed.push(reason),
+    failed: (reason) => failures.push(reason),
+    ...options,
+  })
+  const origin = await relay.listen()
+  onTestFinished(() => relay.stop())
+  return { origin, relay, target, traffic, exchanges, failures, unpassed }
+}
+
+/** A message, or a part of one, with the line ends of HTTP. Each character is one byte. */
+export function http(text: string): string {
+  return text.replaceAll('\n', '\r\n')
 }
 
 /** The field that Node.js adds at a hop. */

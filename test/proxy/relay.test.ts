@@ -1,15 +1,14 @@
 import { once } from 'node:events'
-import { createServer as createHttp } from 'node:http'
+import { createServer } from 'node:http'
 import type { Socket } from 'node:net'
 import { describe, expect, it, vi } from 'vitest'
 import { targetAt } from '../../src/proxy/target.ts'
 import { listenOn } from '../support/listening.ts'
-import { startRelay } from './open-relay.ts'
-import { message, open, relayTo } from './raw-service.ts'
+import { http, open, relayTo, startRelay } from './raw-service.ts'
 
-const REQUEST = message('GET /api/v1/domains HTTP/1.1', 'Host: localhost', '')
-const CHANGE = message('POST /api/v1/domains HTTP/1.1', 'Host: localhost', 'Content-Length: 0', '')
-const EMPTY = message('HTTP/1.1 200 OK', 'Content-Length: 0', '')
+const REQUEST = http('GET /api/v1/domains HTTP/1.1\nHost: localhost\n\n')
+const CHANGE = http('POST /api/v1/domains HTTP/1.1\nHost: localhost\nContent-Length: 0\n\n')
+const EMPTY = http('HTTP/1.1 200 OK\nContent-Length: 0\n\n')
 
 /** So many turns of the event loop. */
 async function turns(count: number): Promise<void> {
@@ -53,7 +52,7 @@ describe('A relay', () => {
     const size = 32 << 20
     let left = size
     const waiting = vi.fn()
-    const http = createHttp((_, response) => {
+    const server = createServer((_, response) => {
       response.writeHead(200, { 'Content-Length': size })
       const block = Buffer.alloc(1 << 20)
       const more = () => {
@@ -66,7 +65,7 @@ describe('A relay', () => {
       response.on('drain', more)
       more()
     })
-    const relay = await startRelay(`http://127.0.0.1:${await listenOn(http)}`)
+    const relay = await startRelay(`http://127.0.0.1:${await listenOn(server)}`)
     const client = await open(relay)
     client.pause()
     client.write(REQUEST)
@@ -105,7 +104,7 @@ describe('A relay', () => {
     })
     const services: Socket[] = []
     const client = await open(relay)
-    client.write(message('PUT /a HTTP/1.1', 'Host: localhost', `Content-Length: ${size}`, ''))
+    client.write(http(`PUT /a HTTP/1.1\nHost: localhost\nContent-Length: ${size}\n\n`))
     const sent = vi.fn()
     client.write(Buffer.alloc(size), sent)
     await expect.poll(() => services.length).toBe(1)
@@ -121,7 +120,7 @@ describe('A relay', () => {
   })
 
   it('answers 502 with a sentence while nothing listens at the service, and passes on as soon as it does', async () => {
-    const service = createHttp((_, response) => response.end('here')).listen(0, '127.0.0.1')
+    const service = createServer((_, response) => response.end('here')).listen(0, '127.0.0.1')
     await once(service, 'listening')
     const { port } = service.address() as { port: number }
     await new Promise((resolve) => service.close(resolve))
@@ -137,27 +136,17 @@ describe('A relay', () => {
     service.close()
   })
 
-  it('says why a service with TLS cannot be reached', async () => {
-    const plain = createHttp((_, response) => response.end()).on('clientError', (_, socket) =>
-      socket.end('no TLS\r\n\r\n'),
-    )
-    const port = await listenOn(plain)
-    const relay = await startRelay(`https://127.0.0.1:${port}`)
-    const answer = await fetch(`${relay.origin}/a`)
-    expect([answer.status, await answer.text()]).toEqual([
-      502,
-      expect.stringContaining('there is no TLS at this port ('),
-    ])
-  })
-
-  it('does not pass on to a service with its certificate is not trusted', async () => {
-    const { origin } = await relayTo(() => {}, { secure: true }).then(({ target }) =>
-      startRelay(target.url, { target: targetAt(target.url, '/api/v1') }),
-    )
-    const answer = await fetch(`${origin}/a`)
-    expect([answer.status, await answer.text()]).toEqual([
-      502,
-      expect.stringContaining('its certificate is not trusted'),
-    ])
+  it('says why a service with TLS cannot be reached, or is not trusted', async () => {
+    const plain = createServer().on('clientError', (_, socket) => socket.end('no TLS\r\n\r\n'))
+    const without = await startRelay(`https://127.0.0.1:${await listenOn(plain)}`)
+    const { target } = await relayTo(() => {}, { secure: true })
+    const wary = await startRelay(target.url, { target: targetAt(target.url, '/api/v1') })
+    for (const [{ origin }, reason] of [
+      [without, 'there is no TLS at this port ('],
+      [wary, 'its certificate is not trusted'],
+    ] as const) {
+      const answer = await fetch(`${origin}/a`)
+      expect([answer.status, await answer.text()]).toEqual([502, expect.stringContaining(reason)])
+    }
   })
 })

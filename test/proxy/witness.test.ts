@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { BodyBudget, CollectedBody } from '../../src/exchanges/collected-body.ts'
-import { AnswerCounts } from '../../src/judge/answer-counts.ts'
 import { targetAt } from '../../src/proxy/target.ts'
 import type { PassedExchange } from '../../src/proxy/traffic.ts'
-import { type Sighting, type TrafficJudge, Witness } from '../../src/proxy/witness.ts'
+import { type Sighting, Witness, type WitnessOptions } from '../../src/proxy/witness.ts'
+import { NO_JUDGE } from '../verify/runs.ts'
 
 /** An exchange whose request has this id. */
 function passed(id: string, { method = 'GET', base = '/api/v1' } = {}): PassedExchange {
@@ -26,7 +26,7 @@ function open({ failsAt = [] }: { failsAt?: string[] } = {}) {
   const recorded: string[] = []
   const noted: boolean[] = []
   const sightings: Sighting[] = []
-  const judge: TrafficJudge = {
+  const judge: WitnessOptions['judge'] = {
     judged: 0,
     take({ id }) {
       if (failsAt.includes(id)) throw new Error('a bug')
@@ -35,15 +35,7 @@ function open({ failsAt = [] }: { failsAt?: string[] } = {}) {
       return []
     },
     forget: () => void told.push('forget'),
-    conclude: () => ({
-      exchanges: 0,
-      judged: 0,
-      findings: [],
-      counts: {},
-      observations: [],
-      messages: {},
-      answers: new AnswerCounts([]),
-    }),
+    conclude: NO_JUDGE.conclude,
   }
   const witness = new Witness({
     target: targetAt('http://service.example', '/api/v1'),
@@ -63,12 +55,12 @@ function open({ failsAt = [] }: { failsAt?: string[] } = {}) {
 describe('A witness', () => {
   it('goes on when the judge fails, which then knows that something is missing', () => {
     const { witness, told, recorded, noted } = open({ failsAt: ['2'] })
-    for (const id of ['1', '2', '3']) witness.take(passed(id))
+    for (const id of ['1', '2', '3', '4']) witness.take(passed(id))
     expect([told, recorded]).toEqual([
-      ['1', 'forget', '3'],
-      ['1', '2', '3'],
+      ['1', 'forget', '3', '4'],
+      ['1', '2', '3', '4'],
     ])
-    expect([witness.sightings.failures, noted]).toEqual([1, [true, false, true]])
+    expect([witness.sightings.failures, noted]).toEqual([1, [true, false, true, true]])
   })
 
   it('hides a key that the service repeats from the judge, the recording and the journal', () => {

@@ -3,18 +3,16 @@ import { describe, expect, it } from 'vitest'
 import { writeHtml } from '../../src/reports/html.ts'
 import { writeJUnit } from '../../src/reports/junit.ts'
 import { LONGEST_COMMENT, writeMarkdown } from '../../src/reports/markdown.ts'
-import type { Report } from '../../src/reports/report.ts'
 import { SHOWN, summarise } from '../../src/reports/terminal.ts'
 import { finding, report, reportOf } from './sample-report.ts'
-import { elementsOf } from './structure.ts'
 
 const many = (count: number) => Array.from({ length: count }, (_, index) => finding({ message: `Number ${index}.` }))
 
 describe('the summary on a terminal', () => {
-  const lines = (value: Report) => summarise(value, false)
+  const lines = (value = report()) => summarise(value, false)
 
   it('says what was found, why, what to do, the facts, and at the end what came out', () => {
-    expect(lines(report()).join('\n')).toBe(`dmarc-understudy run: npm test
+    expect(lines().join('\n')).toBe(`dmarc-understudy run: npm test
 
 error  A field that the contract does not know  violation/unknown_field
   POST /domains → 400 unknown_field  openapi.yaml#/paths/~1domains/post  request 4be0643f-1d98-573b-97cd-ca98a65347dd
@@ -37,10 +35,9 @@ FAILED  1 request violates the contract, of 12.`)
     expect(summarise(passed, true).at(-1)).toBe('\u001b[32mPASSED\u001b[39m  No request violates the contract, of 12.')
   })
 
-  it.each([true, false])('says that a result is inconclusive, whatever the exit code is: %s', (passed) => {
-    expect(lines(report({ findings: [], facts: [], passed, isInconclusive: true })).at(-1)).toBe(
-      'INCONCLUSIVE  No request violates the contract, of 12.',
-    )
+  it('says that a result is inconclusive, whatever the exit code is', () => {
+    const results = [true, false].map((passed) => lines(report({ passed, isInconclusive: true })).at(-1))
+    expect(results).toEqual(Array(2).fill(expect.stringMatching(/^INCONCLUSIVE {2}1 request violates/)))
   })
 
   it('names the worst findings and counts the rest', () => {
@@ -105,12 +102,6 @@ Response:
 `)
   })
 
-  it('of a run that passed has no findings', () => {
-    expect(writeMarkdown(report({ findings: [], table: undefined, facts: [] }))).toBe(
-      '## dmarc-understudy run: npm test\n\n**✅ Passed.** No request violates the contract, of 12.\n',
-    )
-  })
-
   it('fits a comment, the worst first, and says how much is left out', () => {
     const findings = many(300).map((each, index) => ({ ...each, level: index === 299 ? 'error' : 'warning' }) as const)
     const text = writeMarkdown(report({ findings }))
@@ -145,15 +136,8 @@ describe('the HTML report', () => {
 })
 
 describe('the JUnit report', () => {
-  /** The report, which must be one that the readers of JUnit XML understand. */
-  function junitOf(value: Report): string {
-    const text = writeJUnit(value)
-    expect(elementsOf(text)[0]).toBe('testsuites name,tests,failures,errors,time')
-    return text
-  }
-
   it('has a test case for the whole and for each row, and a finding is the failure of its row', () => {
-    const text = junitOf(report())
+    const text = writeJUnit(report())
     for (const part of [
       '<testsuites name="dmarc-understudy run: npm test" tests="4" failures="1" errors="0" time="3.250">',
       '<testsuite name="run" tests="4" failures="1" errors="0" skipped="1" time="3.250" timestamp="2026-01-15T09:00:00">',
@@ -172,18 +156,18 @@ describe('the JUnit report', () => {
     const request = { method: 'GET', path: '/dmarc' }
     const findings = [finding({ message: 'One.' }), finding({ level: 'note', message: 'Two.' })]
     const mild = finding({ level: 'warning', message: 'Mild.', request })
-    const text = junitOf(report({ findings: [...findings, mild], table: undefined }))
+    const text = writeJUnit(report({ findings: [...findings, mild], table: undefined }))
     expect(text).toContain('<testsuites name="dmarc-understudy run: npm test" tests="3" failures="1"')
     expect(text).toMatch(/name="violation\/unknown_field at POST [^>]*><failure message="One\."[^<]*One\.[^<]*Two\./)
     expect(text).toMatch(/name="violation\/unknown_field at GET \/dmarc"[^>]*><system-out>[^<]*Mild\./)
   })
 
   it('fails as a whole where nothing else says why', () => {
-    const text = junitOf(report({ findings: [], passed: false, summary: 'No request came.' }))
+    const text = writeJUnit(report({ findings: [], passed: false, summary: 'No request came.' }))
     expect(text).toContain('<failure message="No request came." type="failed">No request came.</failure>')
   })
 
-  it('is well-formed for texts that XML forbids', () => {
-    expect(junitOf(reportOf('a\u0000\u001b\ud800b😀'))).toContain('a\\u0000\\u001b\\ud800b😀')
+  it('escapes what XML forbids', () => {
+    expect(writeJUnit(reportOf('a\u0000\u001b\ud800b😀'))).toContain('a\\u0000\\u001b\\ud800b😀')
   })
 })

@@ -19,8 +19,11 @@ describe('the budget of a path', () => {
     const { budget, pass } = open()
     for (let sent = 0; sent < 5; sent++) budget.spend('/a')
     expect([budget.left('/a'), budget.leftForCleanup('/a'), budget.untilReset('/a')]).toEqual([3, 5, HOUR])
+    budget.believe('/a', { 'x-ratelimit-remaining': '4' }, false)
+    budget.spend('/a')
+    expect(budget.left('/a')).toBe(1)
     pass(HOUR)
-    expect([budget.left('/a'), budget.of('/a')?.total]).toEqual([8, 5])
+    expect([budget.left('/a'), budget.of('/a')?.total]).toEqual([8, 6])
   })
 
   it.each<[what: string, headers: Record<string, string>, isRefused: boolean, left: number, reset: number]>([

@@ -1,20 +1,34 @@
 import { describe, expect, it } from 'vitest'
 import { assess } from '../../src/verify/checks.ts'
+import { ConnectionError } from '../../src/verify/client.ts'
+import { describeVerify } from '../../src/verify/report.ts'
 import { choices } from '../support/choices.ts'
 import { startService } from '../support/service.ts'
-import { NO_JUDGE, NO_LEDGER, prepareRun, type Way } from './runs.ts'
+import { NO_JUDGE, NO_LEDGER, prepareRun, SHORT, type Way } from './runs.ts'
 
-/** What a gateway answers in place of the service. */
-const GATEWAY = { status: 502, rawHeaders: ['Content-Type', 'text/html'], body: Buffer.from('<html></html>') }
+const TERMS = { target: '', isAccepted: () => false }
 
-const TERMS = { target: '', isAccepted: () => false, isSoleWriter: false }
+interface Terms extends NonNullable<Parameters<typeof prepareRun>[1]> {
+  minReached?: number
+}
 
-/** The checks of a run against the stand-in, with an account of others. */
-async function checksOf(terms: Parameters<typeof prepareRun>[1], minReached = 0) {
+/** The checks and the report of a run against the stand-in, with an account of others. */
+async function checksOf({ minReached = 0, soleWriter = false, ...terms }: Terms) {
   const service = await startService({ fixture: 'demo' })
   const result = await prepareRun(service, { ledger: NO_LEDGER, ...terms }).result()
-  const { checks, verdict, lacks } = assess({ ...{ result, choices, minReached }, ...TERMS })
-  return { result, verdict, lacks, checks, check: (id: string) => checks.find((each) => each.id === id) }
+  const assessment = assess({ ...{ result, choices, minReached, isSoleWriter: soleWriter }, ...TERMS })
+  const { checks, verdict, lacks } = assessment
+  const { findings } = describeVerify({
+    ...{ target: '', result, assessment, minReached, seconds: 1, startedAt: undefined },
+    ...{ sweep: undefined, exitCode: undefined },
+  })
+  /** Why questions were not asked, and whether waiting would help. */
+  const unasked = findings
+    .filter(({ rule: { id } }) => id === 'verify/not-reached')
+    .map(({ message, level }) => {
+      return { why: /because (.*):/.exec(message)?.[1], level, waits: message.includes('--wait') }
+    })
+  return { verdict, lacks, unasked, checks, check: (id: string) => checks.find((each) => each.id === id) }
 }
 
 describe('a rule', () => {
@@ -28,8 +42,8 @@ describe('a rule', () => {
   })
 
   it('is not reached by a run that only reads, if a write would show it, and the run says which', async () => {
-    const { check, verdict } = await checksOf({ writes: false })
-    expect(verdict).toBe('passed')
+    const { check, verdict, lacks } = await checksOf({ writes: false, minReached: 90 })
+    expect([verdict, lacks]).toEqual(['inconclusive', [expect.stringMatching(/--min-reached asks for 90 %\.$/)]])
     expect(check('rule/at-most-50-domains')).toMatchObject({
       outcome: 'not reached',
       message: expect.stringMatching(/--allow-writes permits: POST \/domains; body/),
@@ -37,55 +51,50 @@ describe('a rule', () => {
   })
 
   it('is open if a gateway has answered a request that it needs, and nobody is accused', async () => {
+    const gateway = { status: 502, rawHeaders: ['Content-Type', 'text/html'], body: Buffer.from('<html></html>') }
     const way: Way = async (request, send) => {
       const isFirstName = request.method === 'PATCH' && /"name":"one /.test(`${request.body}`)
-      return isFirstName ? GATEWAY : send(request)
+      return isFirstName ? gateway : send(request)
     }
-    const { check, checks } = await checksOf({ way, waits: true })
+    const { check, checks } = await checksOf({ way, plan: SHORT })
     expect(checks.filter(({ outcome }) => outcome === 'fail')).toEqual([])
-    expect(check('rule/new-name-unique')).toMatchObject({
-      outcome: 'not reached',
-      message: expect.stringContaining('was lost'),
-    })
+    const message = expect.stringContaining('was lost')
+    expect(check('rule/new-name-unique')).toMatchObject({ outcome: 'not reached', message })
   })
 
-  it('with two sides is not kept as long as one of them was answered otherwise', async () => {
+  it('is not kept if an answer about it is otherwise', async () => {
     const way: Way = async (request, send) => {
       const count = /"domains":\[[^\]]*\]/.exec(`${request.body}`)?.[0].split(',').length
       const response = await send(request)
       return request.method === 'POST' && count === 50 ? { ...response, status: 400 } : response
     }
-    const { check } = await checksOf({ way, waits: true })
-    expect(check('rule/at-most-50-domains')?.outcome).not.toBe('pass')
-  })
-})
-
-describe('the account', () => {
-  /** Another client removes a group of its own while the run goes on. */
-  async function checkedWhileOthersWrite(isSoleWriter: boolean) {
-    const service = await startService({ fixture: 'demo' })
-    const [theirs] = (await service.get('/domaingroups')).body.data.groups
-    let sent = 0
-    const way: Way = async (request, send) => {
-      if (++sent === 20) await service.send('DELETE', `/domaingroups?id=${theirs.id}`)
-      return send(request)
-    }
-    const result = await prepareRun(service, { ledger: NO_LEDGER, judge: NO_JUDGE, way }).result()
-    const terms = { isAccepted: () => false, minReached: 0, isSoleWriter }
-    const { checks, verdict, lacks } = assess({ result, choices, target: '', ...terms })
-    const { outcome, message } = checks.find(({ id }) => id === 'restoration') ?? {}
-    expect(message).toContain(`the group ${theirs.id} is gone`)
-    return { outcome, verdict, lacks }
-  }
-
-  it('that another client may have changed makes no failure, and no pass, unless there is no other client', async () => {
-    const lacks = expect.arrayContaining(['It is not shown that the account is as before.'])
-    expect(await checkedWhileOthersWrite(false)).toEqual({ outcome: 'undecidable', verdict: 'inconclusive', lacks })
-    expect(await checkedWhileOthersWrite(true)).toEqual({ outcome: 'fail', verdict: 'failed', lacks })
+    const { check } = await checksOf({ way, plan: SHORT })
+    expect(check('rule/at-most-50-domains')?.outcome).toMatch(/^(fail|undecidable)$/)
   })
 })
 
 describe('a run', () => {
+  it.each([
+    [false, { outcome: 'undecidable', verdict: 'inconclusive' }],
+    [true, { outcome: 'fail', verdict: 'failed' }],
+  ])('whose account another client may have changed does not pass; with --sole-writer %s', async (soleWriter, ends) => {
+    let group = ''
+    const way: Way = async (request, send) => {
+      const response = await send(request)
+      if (request.path !== '/domaingroups' || request.method !== 'GET') return response
+      // Another client removes this group while the run goes on.
+      const [, id = ''] = /"id":"(\w+)"/.exec(`${response.body}`) ?? []
+      if (group === '') await send({ ...request, method: 'DELETE', path: `/domaingroups?id=${id}` })
+      group ||= id
+      return response
+    }
+    const { check, verdict, lacks } = await checksOf({ way, soleWriter, judge: NO_JUDGE, plan: SHORT })
+    const { outcome, message } = check('restoration') ?? {}
+    expect({ outcome, verdict }).toEqual(ends)
+    expect(lacks).toContain('It is not shown that the account is as before.')
+    expect(message).toContain(`the group ${group} is gone`)
+  })
+
   it.each([
     [3, 'inconclusive', /^Only 1\d of 104 questions were asked, which is too little for a result\.$/],
     [undefined, 'passed', /^$/],
@@ -100,29 +109,42 @@ describe('a run', () => {
     const seen = await checksOf({ way })
     expect(seen.verdict).toBe(verdict)
     expect(seen.lacks.join(' ')).toMatch(lacks)
+    expect(seen.unasked).toEqual(
+      expect.arrayContaining([
+        { why: 'the quotas of this window are used up', level: 'note', waits: true },
+        ...(left === undefined
+          ? [{ why: expect.stringContaining('the account has'), level: 'note', waits: false }]
+          : []),
+      ]),
+    )
   })
 
-  it('of which the user asks more than it has reached is inconclusive', async () => {
-    const { verdict, lacks } = await checksOf({ writes: false }, 90)
-    expect([verdict, lacks]).toEqual(['inconclusive', [expect.stringMatching(/--min-reached asks for 90 %\.$/)]])
+  it.each<[what: string, why: RegExp, run: () => Terms]>([
+    ['a signal', /^the run was interrupted$/, () => ({ signal: AbortSignal.abort() })],
+    [
+      'a lost connection',
+      /^the connection was lost: /,
+      (sent = 0) => ({
+        way(request, send) {
+          if (++sent > 20) throw new ConnectionError('nothing listens there')
+          return send(request)
+        },
+      }),
+    ],
+  ])('lets nobody wait for a quota after %s', async (_, why, run) => {
+    const { unasked } = await checksOf({ judge: NO_JUDGE, ...run() })
+    expect(unasked).toEqual([{ why: expect.stringMatching(why), level: 'warning', waits: false }])
   })
 })
 
-describe('a finding', () => {
-  it('shows how its request can be sent again, without the key', async () => {
-    const way: Way = async (request, send) => {
-      const response = await send(request)
-      return request.method === 'PATCH' ? { ...response, body: Buffer.from('{"success":true}') } : response
-    }
-    const { checks, verdict } = await checksOf({ way })
-    expect(verdict).toBe('failed')
-    const again =
-      /^curl -sS -X PATCH -H "Authorization: Bearer \$API_KEY" -H 'Content-Type: application\/json' \S+ --data-raw '/
-    expect(checks).toContainEqual(
-      expect.objectContaining({
-        outcome: 'fail',
-        curl: expect.stringMatching(again),
-      }),
-    )
-  })
+it('A finding shows how its request can be sent again, without the key', async () => {
+  const way: Way = async (request, send) => {
+    const response = await send(request)
+    return request.method === 'PATCH' ? { ...response, body: Buffer.from('{"success":true}') } : response
+  }
+  const { checks, verdict } = await checksOf({ way, plan: SHORT })
+  expect(verdict).toBe('failed')
+  const again =
+    /^curl -sS -X PATCH -H "Authorization: Bearer \$API_KEY" -H 'Content-Type: application\/json' \S+ --data-raw '/
+  expect(checks).toContainEqual(expect.objectContaining({ outcome: 'fail', curl: expect.stringMatching(again) }))
 })

@@ -19,14 +19,8 @@ const CREATIONS: readonly ProbeRequest[] = [
   { method: 'POST', path: '/domaingroups', body: { name: `${MARK} 2` } },
 ]
 
-interface Terms {
-  way?: Way
-  /** The requests that are sent before the cleanup, in place of the usual ones. */
-  creations?: readonly ProbeRequest[]
-}
-
 /** Creates items in an account of others, and removes them. `way` is the way of the requests of the cleanup. */
-async function restoreAfter({ way, creations = CREATIONS }: Terms) {
+async function restoreAfter(way: Way, creations = CREATIONS) {
   const service = await startService({ fixture: 'demo' })
   const before = await inventoryOf(service)
   const holdings = new Holdings(MARK)
@@ -34,7 +28,7 @@ async function restoreAfter({ way, creations = CREATIONS }: Terms) {
   let isCleaning = false
   const conversation = new Conversation({
     client: {
-      send: (request) => (isCleaning && way ? way(request, (passed) => client.send(passed)) : client.send(request)),
+      send: (request) => (isCleaning ? way(request, (passed) => client.send(passed)) : client.send(request)),
     },
     ...{ contract: choices.contract, clock: systemClock, reserve: 0, holdings, apiKey: API_KEY },
     ...{ ledger: NO_LEDGER, judge: undefined, writes: true, waits: false, tell: () => {} },
@@ -46,121 +40,97 @@ async function restoreAfter({ way, creations = CREATIONS }: Terms) {
   for (const request of creations) await conversation.ask(request)
   isCleaning = true
   const cleanup = await restore(conversation)
-  return { cleanup, isAsBefore: JSON.stringify(await inventoryOf(service)) === JSON.stringify(before), service }
+  return { cleanup, isAsBefore: JSON.stringify(await inventoryOf(service)) === JSON.stringify(before) }
 }
 
-/** The reads of the first `count` lists show nothing of the run, or still what was removed. */
-function lists(change: (list: unknown[], request: WireRequest) => unknown[], count: number): Way {
+const plain: Way = (request, send) => send(request)
+
+/** The first two lists still show what was removed. */
+function lateLists(): Way {
   let read = 0
   return async (request, send) => {
     const response = await send(request)
-    if (request.method !== 'GET' || ++read > count) return response
+    if (request.method !== 'GET' || ++read > 2) return response
     const body = readJson(response.body.toString())
-    const data = isObject(body) ? body['data'] : undefined
-    if (!isObject(data)) return response
-    for (const name of ['domains', 'groups']) if (Array.isArray(data[name])) data[name] = change(data[name], request)
+    const data = isObject(body) && isObject(body['data']) ? body['data'] : {}
+    if (Array.isArray(data['domains'])) data['domains'].push(OWN[0])
+    if (Array.isArray(data['groups'])) data['groups'].push({ id: 'old', name: `${MARK} old`, domains: [] })
     return { ...response, body: Buffer.from(JSON.stringify(body)) }
   }
 }
 
-const limited: WireResponse = {
-  status: 429,
-  rawHeaders: ['Content-Type', 'application/json'],
-  body: Buffer.from('{"success":false,"error":{"code":"rate_limited","message":"No."}}'),
+const page: WireResponse = {
+  status: 502,
+  rawHeaders: ['Content-Type', 'text/html'],
+  body: Buffer.from('<html></html>'),
 }
+const answer = (status: number, body: string): WireResponse => ({
+  ...{ status, rawHeaders: ['Content-Type', 'application/json'], body: Buffer.from(body) },
+})
+const limited = answer(429, '{"success":false,"error":{"code":"rate_limited","message":"No."}}')
 
 /** Answers some requests of the cleanup in place of the service, by their number. */
-const instead = (reply: () => WireResponse, isInstead: (request: WireRequest, number: number) => boolean): Way =>
-  (
-    (number = 0) =>
-    async (request, send) =>
-      isInstead(request, ++number) ? reply() : send(request)
-  )()
-
-const cut = (): never => {
-  throw new ConnectionError('the connection was closed without a response', true)
+function instead(reply: WireResponse | Error, isInstead: (request: WireRequest, number: number) => boolean): Way {
+  let number = 0
+  return async (request, send) => {
+    if (!isInstead(request, ++number)) return send(request)
+    if (reply instanceof Error) throw reply
+    return reply
+  }
 }
 
+const CUT = new ConnectionError('the connection was closed without a response', true)
+const isRemoval = ({ method }: WireRequest) => method === 'DELETE'
+
 describe('the cleanup of verify', () => {
-  it.each<[what: string, terms: Terms]>([
-    ['the lists are as they should be', {}],
-    ['a list still shows what was removed', { way: lists((list) => [...list, ...theirs(list)], 2) }],
-    [
-      'one request is refused for the quota',
-      {
-        way: instead(
-          () => limited,
-          (_, number) => number === 2,
-        ),
-      },
-    ],
-    [
-      'a removal gets the page of a gateway',
-      { way: instead(gateway, ({ method }, n) => method === 'DELETE' && n < 3) },
-    ],
-    ['a removal is cut off', { way: instead(cut, ({ method }, number) => method === 'DELETE' && number < 4) }],
-    ['nothing was created', { creations: [] }],
-  ])('leaves nothing where %s', async (_, terms) => {
-    const { cleanup, isAsBefore } = await restoreAfter(terms)
+  it.each<[what: string, way: Way, creations?: ProbeRequest[]]>([
+    ['the lists are as they should be', plain],
+    ['a list still shows what was removed', lateLists()],
+    ['one request is refused for the quota', instead(limited, (_, number) => number === 2)],
+    ['a removal gets the page of a gateway', instead(page, (request, number) => isRemoval(request) && number < 3)],
+    ['a removal is cut off', instead(CUT, (request, number) => isRemoval(request) && number < 4)],
+    ['nothing was created', plain, []],
+  ])('leaves nothing where %s', async (_, way, creations) => {
+    const { cleanup, isAsBefore } = await restoreAfter(way, creations)
     expect(cleanup).toMatchObject({ restored: true, left: { domains: [], groups: [] } })
     expect(isAsBefore).toBe(true)
   })
 
-  it('removes what no answer has named', async () => {
-    const sent = new Set<string>()
-    const { cleanup, isAsBefore } = await restoreAfter({
-      creations: CREATIONS.slice(0, 1),
-      way: async (request, send) => {
-        // Another process of the run has got no answer to this.
-        if (sent.size === 0) await send(creation(`${MARK} late`))
-        sent.add(request.path)
-        return send(request)
-      },
-    })
-    expect(cleanup).toMatchObject({ restored: true })
-    expect(isAsBefore).toBe(true)
-  })
-
-  it.each<[path: string, left: Partial<Cleanup['left']>]>([
-    ['/domains', { groups: [] }],
-    ['/domaingroups', { groups: [expect.any(String), expect.any(String)] as never }],
-  ])('names what is left where the quota of %s is used up, and why', async (path, left) => {
-    const { cleanup } = await restoreAfter({
-      way: instead(
-        () => limited,
-        (request) => request.path.startsWith(path),
-      ),
-    })
+  it.each<[path: string, left: Partial<Cleanup['left']>, domains: number]>([
+    ['/domains', { groups: [] }, 60],
+    ['/domaingroups', { groups: [expect.any(String), expect.any(String)] as never }, 0],
+  ])('names what is left where the quota of %s is used up, and why', async (path, left, domains) => {
+    const { cleanup } = await restoreAfter(instead(limited, (request) => request.path.startsWith(path)))
     expect(cleanup).toMatchObject({ restored: false, left })
     expect(cleanup.reason).toMatch(new RegExp(`^the quota of ${path} is used up for \\d+ more minutes`))
-    expect(cleanup.left.domains).toHaveLength(path === '/domains' ? 60 : 0)
+    expect(cleanup.left.domains).toHaveLength(domains)
   })
 
   it('names what is left where the service does not remove it', async () => {
-    const done = () => ({ ...limited, status: 200, body: Buffer.from('{"success":true,"data":{"message":"Done."}}') })
-    const { cleanup } = await restoreAfter({ way: instead(done, ({ method }) => method === 'DELETE') })
+    const { cleanup } = await restoreAfter(
+      instead(answer(200, '{"success":true,"data":{"message":"Done."}}'), isRemoval),
+    )
     expect(cleanup).toMatchObject({ restored: false, reason: 'the service did not remove everything' })
     expect(cleanup.left.domains).toHaveLength(60)
   })
 })
 
-function theirs(list: readonly unknown[]): unknown[] {
-  return typeof list[0] === 'string' ? OWN.slice(0, 1) : [{ id: 'old', name: `${MARK} old`, domains: [] }]
-}
-
-function gateway(): WireResponse {
-  return { status: 502, rawHeaders: ['Content-Type', 'text/html'], body: Buffer.from('<html></html>') }
-}
-
-function creation(name: string): WireRequest {
-  const headers = { Authorization: `Bearer ${API_KEY}`, 'Content-Type': 'application/json' }
-  return { method: 'POST', path: '/domaingroups', headers, body: Buffer.from(JSON.stringify({ name })) }
-}
-
 it('takes no domain in an odd spelling for a probe', () => {
   const holdings = new Holdings(MARK)
   const domains = [`b\u00fccher.${MARK}-1.example`, `${MARK}-2.example.`, `${MARK}-3.example`]
   holdings.learn({ method: 'POST', path: '/domains', body: { domains } }, { domains })
-  expect(holdings.free(9)).toEqual([domains[2]])
+  expect(holdings.free).toEqual([domains[2]])
   expect(holdings.domains.size).toBe(3)
+})
+
+it.each<[name: string, domains: string[], isOwn: boolean]>([
+  ['VERIFY-X1 a', [], true],
+  ['', OWN.slice(0, 2), true],
+  ['', [], false],
+  ['Theirs', [OWN[0] ?? '', 'a.example'], false],
+])('takes a listed group for its own by its name or by all its members: %j, %j', (name, domains, isOwn) => {
+  const holdings = new Holdings(MARK)
+  expect(holdings.isOwnListedGroup({ id: 'g1', name, domains })).toBe(isOwn)
+  holdings.remember({ domains: [], groups: [{ id: 'g1', name, domains }] })
+  expect(holdings.isOwnListedGroup({ id: 'g1', name, domains })).toBe(false)
 })

@@ -95,36 +95,28 @@ describe('a write of verify', () => {
   it.each<[what: string, trouble: Reply]>([
     ['a cut connection', CUT],
     ['the page of a gateway', page(502)],
-  ])('is not sent again after %s', async (_, trouble) => {
-    const { conversation, holdings, sent } = converse([trouble])
-    expect(await conversation.ask(ADD)).toMatchObject({ isLost: true })
-    expect(sent).toHaveLength(1)
-    expect(holdings.unknown).toBe(1)
-  })
-
-  it('makes what it names unusable for questions if its answer is lost', async () => {
+  ])('is not sent again after %s, and what it names is of no use for questions', async (_, trouble) => {
     const own = { domains: ['verify-x1-1.example', 'verify-x1-2.example'] }
-    const { conversation, holdings } = converse([answer(own), CUT])
+    const { conversation, holdings, sent } = converse([answer(own), trouble])
     await conversation.ask({ method: 'POST', path: '/domains', body: own })
-    await conversation.ask({ method: 'DELETE', path: '/domains', body: { domains: ['verify-x1-1.example'] } })
-    expect(holdings.free(9)).toEqual(['verify-x1-2.example'])
+    expect(holdings).toMatchObject({ free: own.domains, isUncertain: false })
+    const removal = { method: 'DELETE', path: '/domains', body: { domains: ['verify-x1-1.example'] } }
+    expect(await conversation.ask(removal)).toMatchObject({ isLost: true })
+    expect(sent).toHaveLength(2)
+    expect(holdings).toMatchObject({ free: ['verify-x1-2.example'], isUncertain: true })
   })
 
-  it('has got its answer if it is refused, also with a page', async () => {
-    expect(await converse([page(400)]).conversation.ask(ADD)).toMatchObject({
-      isLost: false,
-      response: { status: 400 },
-    })
-  })
-
-  it('has got its answer if the service itself says that it failed', async () => {
-    expect(await converse([OWN_FAILURE]).conversation.ask(ADD)).toMatchObject({ isLost: false, code: 'internal_error' })
+  it.each<[what: string, answered: WireResponse, said: object]>([
+    ['it is refused, also with a page', page(400), { response: { status: 400 } }],
+    ['the service itself says that it failed', OWN_FAILURE, { code: 'internal_error' }],
+  ])('has got its answer if %s', async (_, answered, said) => {
+    expect(await converse([answered]).conversation.ask(ADD)).toMatchObject({ isLost: false, ...said })
   })
 
   it('leaves unknown what it has created if no answer comes in time', async () => {
     const late = new ConnectionError('no complete response came within 30 s (--timeout)')
     const { conversation, holdings } = converse([late])
     await expect(conversation.ask(ADD)).rejects.toBe(late)
-    expect(holdings.unknown).toBe(1)
+    expect(holdings.isUncertain).toBe(true)
   })
 })

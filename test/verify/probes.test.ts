@@ -23,20 +23,13 @@ describe('the table of probes', () => {
     expect([...asked].filter((id) => !rules.has(id))).toEqual([])
   })
 
-  it.each(['add-twice', 'members-shared', 'name-taken', 'read-groups-without-key'])(
-    'says what %s decides, and what comes of it',
-    async (id) => {
-      expect(await mistakesOf(id)).toEqual([])
-    },
-  )
+  it('says what its probes decide, and what comes of them', async () => {
+    for (const id of ['add-twice', 'members-shared', 'add-text']) expect(await mistakesOf(id)).toEqual([])
+  })
 
-  const some = choices.alternatives.filter((each) =>
-    ['already-monitored/1', 'content-type/1', 'update-group-response/3'].includes(nameOf(each)),
-  )
-  it.each(some.map((each) => [nameOf(each), each] as const))(
-    'finds that a service has chosen %s, and accuses nobody',
-    async (_, truth) => {
-      expect(await mistakesUnder(truth)).toEqual([])
-    },
-  )
+  it('finds what a service has chosen, and accuses nobody', async () => {
+    const chosen = choices.alternatives.filter((each) => nameOf(each) === 'already-monitored/1')
+    for (const truth of chosen) expect(await mistakesUnder(truth)).toEqual([])
+    expect(chosen).toHaveLength(1)
+  })
 })

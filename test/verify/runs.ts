@@ -26,12 +26,6 @@ interface RunOptions extends Partial<VerifyOptions> {
   exhaust?: boolean
 }
 
-/** A judge of a run, as the command makes it. */
-function beginJudge(isSoleWriter = false): RunJudge {
-  const isOwnName = (name: string) => name.toLowerCase().includes(MARK)
-  return new Judge({ choices, isOwnName, isSoleWriter })
-}
-
 /** A run against a service, which waits by moving the clock of the service. */
 export function prepareRun(service: Target, given: RunOptions = {}) {
   const { way = (request, send) => send(request), soleWriter = false, exhaust = false, ...more } = given
@@ -61,9 +55,19 @@ export function prepareRun(service: Target, given: RunOptions = {}) {
     onProgress: () => {},
     ...more,
   }
-  const result = async () => verify({ ...options, judge: more.judge ?? beginJudge(soleWriter) })
+  const isOwnName = (name: string) => name.toLowerCase().includes(MARK)
+  const result = async () =>
+    verify({ ...options, judge: more.judge ?? new Judge({ choices, isOwnName, isSoleWriter: soleWriter }) })
   return { ledgerPath, result }
 }
+
+/** What a run does to an account, with few of its questions: some of each kind of change, and those that it may not ask. */
+export const SHORT = planProbes({ writes: true, exhaust: false }).filter(
+  ({ probe: { id } }) =>
+    /^(read-groups|read-domains|add-(three|list|50)|remove-(two|member|without-field)|delete(-without-id)?)$/.test(
+      id,
+    ) || /^(create-with-(members|empty-name|emoji)|members-(added|shared)|change-without-id|name-taken)$/.test(id),
+)
 
 /** What the account has, whatever a run thinks of it. */
 export async function inventoryOf(service: Pick<TestService, 'store'>): Promise<unknown> {
@@ -75,15 +79,10 @@ export async function inventoryOf(service: Pick<TestService, 'store'>): Promise<
 export const NO_LEDGER: VerifyOptions['ledger'] = { write: () => {} }
 
 /** For tests of what is sent, to which it does not matter what is found out. */
-export const NO_JUDGE: VerifyOptions['judge'] = {
+export const NO_JUDGE: RunJudge = {
   take: () => [],
   conclude: () => ({
-    exchanges: 0,
-    judged: 0,
-    findings: [],
-    counts: {},
-    observations: [],
-    messages: {},
+    ...{ exchanges: 0, judged: 0, findings: [], counts: {}, observations: [], messages: {} },
     answers: new AnswerCounts([]),
   }),
 }

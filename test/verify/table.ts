@@ -75,14 +75,8 @@ const NOT_ASKED = /^(grace|refresh-time|decimals|percentages|policies|plan|statu
 export async function mistakesUnder(truth: Alternative): Promise<string[]> {
   const name = nameOf(truth)
   const result = await askStandIn([truth], {})
-  const { checks, assumptions } = assess({
-    result,
-    choices,
-    target: '',
-    isAccepted: () => false,
-    minReached: 0,
-    isSoleWriter: false,
-  })
+  const terms = { target: '', isAccepted: () => false, minReached: 0, isSoleWriter: false }
+  const { checks, assumptions } = assess({ result, choices, ...terms })
   const mine = assumptions.find(({ id }) => id === truth.id)
   const isFound = mine?.verdict === 'alternative' && mine.alternative === truth.number
   const isPossible = mine?.verdict === 'undecided' && (mine.left === undefined || mine.left.includes(truth.number))
