@@ -65,14 +65,14 @@ function unknown(reason: string): SeenBody {
   return { isKnown: false, reason }
 }
 
-interface EntryContext extends BodyTerms {
+interface ContentTerms extends BodyTerms {
   what: 'request' | 'response'
   /** `length` is the Content-Length. `size` is what the recorder says of the decoded content. */
   length: number | undefined
   size: number | undefined
 }
 
-function readContent(content: Json, { what, fields, length, size, isOwn }: EntryContext): SeenBody {
+function readContent(content: Json, { what, fields, length, size, isOwn }: ContentTerms): SeenBody {
   if (content['_truncated'] === true) return unknown(`The recording has only the beginning of the body of the ${what}.`)
   if (content['_redacted'] === true) return unknown(REDACTED)
   const text = String(content['text'])

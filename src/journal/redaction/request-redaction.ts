@@ -8,8 +8,7 @@ import { outline } from '../../ground/show.ts'
 import { fieldOf, type RecordedBody } from '../entry.ts'
 import { HIDDEN, isShaped } from './key-shapes.ts'
 import {
-  credentialsIn,
-  credentialsInQuery,
+  findCredentials,
   hideSecrets,
   type Redact,
   recordBody,
@@ -30,8 +29,8 @@ const OWN_FIELDS: ReadonlySet<string | number> = new Set([
 /** How many redactions are kept: one for each key that clients use at the time. */
 const KEPT = 256
 
-/** How many keys of accounts are known at most, the newest. A server may give any number of keys. */
-const KNOWN = 1_000
+/** How many keys of accounts are known at most, the newest. A search for many more takes longer than a request. */
+const KNOWN = 300
 /** The number of characters that are kept of a value from a body that is too long. */
 const VALUE = 500
 
@@ -167,7 +166,7 @@ export class RequestRedactions {
 
   of(sender: Sender): RequestRedaction {
     const { headers, target, key } = sender
-    const presented = [...credentialsIn(headers), ...credentialsInQuery(target)]
+    const presented = findCredentials(headers, target)
     const name = [key, fieldOf(headers, 'authorization'), ...presented].join('\n')
     let redaction = this.#kept.get(name)
     if (redaction === undefined) {
