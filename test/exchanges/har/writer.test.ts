@@ -146,7 +146,7 @@ describe('The writer', () => {
           })),
         )
       }),
-      { numRuns: 200 },
+      { numRuns: 40 },
     )
   })
 
