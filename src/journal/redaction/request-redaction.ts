@@ -68,7 +68,7 @@ export class RequestRedaction {
   }
 
   /** Hides the secrets in an immutable JSON value. */
-  within<Value extends object>(value: Value): Value {
+  within<Value>(value: Value): Value {
     return redactWithin(value, this.redact)
   }
 
@@ -87,12 +87,9 @@ export class RequestRedaction {
 
   /** Problems of a request with a body of so many bytes. Values from a body that is too long are shortened. */
   problems(problems: readonly Problem<string>[], bodySize: number): Problem<string>[] {
-    return problems.map(({ code, reason, field, value, about }) => ({
-      code,
-      ...(reason !== undefined && { reason }),
-      ...(field !== undefined && { field: this.redact(field) }),
+    return problems.map(({ value, ...problem }) => ({
+      ...this.within(problem),
       ...(value !== undefined && { value: this.#value(value, bodySize > this.#limit) }),
-      ...(about !== undefined && { about: this.within(about) }),
     }))
   }
 
