@@ -89,7 +89,6 @@ describe('a coverage report', () => {
     ['daily-refresh', 'by one read', [['GET /dmarc']], false],
     ['daily-refresh', 'by a second read on the same day', [['GET /dmarc'], ['GET /dmarc']], true],
     ['daily-refresh', 'by reads of two days', [['GET /dmarc'], ['advance 86400000'], ['GET /dmarc']], false],
-    ['background-processing', 'by a refusal', [['POST /domains', { domains: ['x'] }]], false],
     [
       'daily-refresh',
       'for good, whatever follows',

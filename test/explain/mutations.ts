@@ -99,40 +99,12 @@ const inBytes: Arbitrary<Mutation> = fc
   .map((rewrite) => (draft) => ({ ...draft, rewrite }))
 
 const inTarget: Arbitrary<Mutation> = fc
-  .constantFrom(
-    ...['', '/', '/domain', '/Domains', '/domains/', '/groups', '/__proto__', '/%zz', '/domaingroups/{group}'],
-    ...[
-      '/domains/two.example',
-      '/domains?domains=x',
-      '/domaingroups?id',
-      '/domaingroups?id=Sales',
-      '/domains?api_key=x',
-    ],
-    ...['/domaingroups?ID={group}', '/domaingroups?id=&id={group}', '/domaingroups?id=%F0%9F', '/dmarc?__proto__=x'],
-    `/domaingroups?id={group}&id=${'1'.repeat(9000)}`,
-  )
+  .constantFrom('', '/domains/', '/%zz', '/domaingroups/{group}', '/domaingroups?id=%F0%9F', '/dmarc?__proto__=x')
   .map((path) => (draft) => ({ ...draft, path }))
-
-const inForm: Arbitrary<Mutation> = fc.oneof(
-  fc
-    .constantFrom('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PURGE', 'PROPFIND')
-    .map((method) => (draft: Draft) => ({ ...draft, method })),
-  fc
-    .constantFrom<Header[]>(
-      [TYPE],
-      [['Authorization', 'Bearer x'], TYPE],
-      [AUTHORIZED],
-      [AUTHORIZED, TYPE, ['Content-Encoding', 'gzip']],
-    )
-    .map((headers) => (draft: Draft) => ({ ...draft, headers })),
-)
 
 /** Requests of which most are refused, for any reason that there is and for several at once. */
 export const spoiltRequest: Arbitrary<(groupId: string) => SentRequest> = fc
-  .tuple(
-    accepted,
-    fc.array(fc.oneof(inFields, inFields, inFields, inBytes, inTarget, inForm), { minLength: 1, maxLength: 3 }),
-  )
+  .tuple(accepted, fc.array(fc.oneof(inFields, inFields, inFields, inBytes, inTarget), { minLength: 1, maxLength: 3 }))
   .map(([[method, path, fields], mutations]) => {
     const draft: Draft = { method, path, fields, headers: [AUTHORIZED, TYPE], rewrite: (body) => body }
     const spoilt = mutations.reduce((changed, mutate) => mutate(changed), draft)
