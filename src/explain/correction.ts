@@ -58,15 +58,12 @@ export function correctRequest(
   const listed = changes.slice(0, LISTED)
   if (listed.length < changes.length) listed.push(`${changes.length - listed.length} more changes are not listed.`)
   const steps = content.steps.map((step) => (step.plane === 'service' ? { ...step, key: 'valid' as const } : step))
-  const before = [...admission.steps, ...steps]
-  if (problems.some(({ code }) => code === 'rate_limited')) {
-    // As many requests as the correction sends.
-    const remaining = 1 + steps.filter((step) => step.path === operation.path).length
-    const quota = { bucket: operation.path.slice(1), remaining }
-    before.splice(admission.steps.length, 0, toAccount(account, 'PATCH', '/quotas', quota))
-  }
+  const isLimited = problems.some(({ code }) => code === 'rate_limited')
+  // As many requests as the correction sends.
+  const remaining = 1 + steps.filter((step) => step.path === operation.path).length
+  const quota = toAccount(account, 'PATCH', '/quotas', { bucket: operation.path.slice(1), remaining })
   return {
-    before,
+    before: [...admission.steps, ...(isLimited ? [quota] : []), ...steps],
     request: {
       ...{ plane: 'service', method: route.method, path, key: 'valid' },
       ...(operation.readsBody && { body: content.body }),
