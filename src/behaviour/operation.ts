@@ -71,18 +71,8 @@ export type RequestSample = (account: SampleAccount) => SampleRequest
 export interface FieldSample {
   /** A value that the operation accepts. */
   make(account: SampleAccount): string | readonly string[]
-  /** The reason why a correction adds the field, as the end of a sentence: `a name is needed`. */
-  because: string
   /** Whether the entries name items that are to be removed. A correction must not guess these. */
   removes?: boolean
-  /** The value, and its description, for a list that a correction has emptied. */
-  whenEmptied?(query: Readonly<Record<string, string>>, account: AccountState): Emptied | undefined
-}
-
-interface Emptied {
-  value: readonly string[]
-  /** One sentence. */
-  change: string
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { refreshDay } from '../domain/dmarc.ts'
-import { type Item, itemsByOperation, shows } from './items.ts'
+import { itemsByOperation, shows } from './items.ts'
 import { evidenceOf, type Observation } from './observation.ts'
 
 /** A kind of response, and how often the service and faults have given it. */
@@ -21,8 +21,6 @@ export class Coverage {
   /** By operation, because a client meets few responses of each. */
   readonly #responses = new Map<Operation | undefined, ResponseCount[]>()
   readonly #shown = new Set<string>()
-  /** By operation, its items that may still be missing. */
-  readonly #missing = new Map<Operation, readonly Item[]>()
   /** By operation: the refresh day of its last success, and the number of successes on that day. */
   readonly #successes = new Map<Operation, { day: number; times: number }>()
   readonly #onShown: ((item: string) => void) | undefined
@@ -40,21 +38,13 @@ export class Coverage {
     if (injected) count.injected++
     else count.genuine++
     if (operation === undefined || injected) return
-    const items = this.#missing.get(operation) ?? itemsByOperation(this.contract).get(operation) ?? []
-    if (items.length === 0) return
     const timesToday = code === undefined ? this.#noteSuccess(operation, now) : 0
     const evidence = evidenceOf(observation, this.contract, timesToday)
-    const before = this.#shown.size
-    for (const item of items) {
+    for (const item of itemsByOperation(this.contract).get(operation) ?? []) {
       if (this.#shown.has(item.name) || !shows(item, observation, evidence)) continue
       this.#shown.add(item.name)
       this.#onShown?.(item.name)
     }
-    if (this.#shown.size === before && this.#missing.has(operation)) return
-    this.#missing.set(
-      operation,
-      items.filter(({ name }) => !this.#shown.has(name)),
-    )
   }
 
   /** Returns the number of successes of the operation on this refresh day. `now` is on the account's clock. */

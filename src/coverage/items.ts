@@ -77,9 +77,6 @@ function fieldsOf(value: unknown): number | undefined {
   return isObject(value) ? Object.keys(value).length : undefined
 }
 
-/** Codes of responses that reveal nothing about the schemas. */
-const BESIDE_SCHEMAS = ['unauthorized', 'rate_limited', 'internal_error']
-
 /** Every limit edge of the contract, in the order of its operations. */
 function limitEdgesOf({ operations, settings, document }: Contract): LimitEdge[] {
   const defaults = defaultCodesOf(document.source)
@@ -162,7 +159,6 @@ function bothSides(
 /** Whether the request was checked against its schemas and passed. */
 function passedSchemas({ code, query, body }: Observation, operation: Operation): boolean {
   if (code === undefined) return true
-  if (BESIDE_SCHEMAS.includes(code)) return false
   if (operation.readsBody && body === undefined) return false
   return operation.checkQuery({ ...query }).length === 0 && operation.checkBody(body).length === 0
 }

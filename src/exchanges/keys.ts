@@ -16,8 +16,6 @@ export function pairsOf(raw: readonly string[]): [name: string, value: string][]
 
 /** How many keys get a name. Further keys are not told apart. */
 const MOST_KEYS = 10_000
-/** How many texts of up to how many characters are kept without their secrets. */
-const REMEMBERED = { limit: 1000, longest: 200 }
 
 /** The schemes that may precede a key. Any other text may be part of a secret. */
 const SCHEME = /^[A-Za-z][A-Za-z0-9-]{0,19}$/
@@ -35,17 +33,11 @@ export class Keys {
   /** The names of keys that a recording already replaced by names. */
   readonly #aliases = new Map<string, string>()
   readonly #known = new Secrets()
-  /** Hides the keys alone. It is made anew when a key gets a name. Exchanges repeat most of their header fields. */
-  #redactKeys: Redact | undefined
 
   /** The name of a key, such as `key 1`; `undefined` for a new key if there are too many. */
   nameOf(key: string): string | undefined {
-    const isNew = !this.#names.has(key)
     const name = this.#nameIn(this.#names, key)
-    if (isNew && name !== undefined) {
-      this.#redactKeys = undefined
-      if (isTelling(key)) this.#known.add(key)
-    }
+    if (name !== undefined && isTelling(key)) this.#known.add(key)
     return name
   }
 
@@ -87,25 +79,12 @@ export class Keys {
       if (holdsSecret) sent.push(name, lowered === 'set-cookie' ? withoutAttributes(value) : value)
     }
     const carried = findCredentials(sent, target).filter((word) => isTelling(word) && !this.#names.has(word))
-    if (carried.length === 0) {
-      this.#redactKeys ??= this.#rememberTexts()
-      return this.#redactKeys
-    }
-    const own = [new Secrets(carried)]
-    return (text, end) => this.#hide(text, own, end)
-  }
-
-  #rememberTexts(): Redact {
-    const remembered = memoize((text) => this.#hide(text, []), REMEMBERED)
-    return (text, end) => (end === undefined ? remembered(text) : this.#hide(text, [], end))
-  }
-
-  #hide(text: string, own: readonly Secrets[], end?: number): string {
+    const known = carried.length === 0 ? [this.#known] : [this.#known, new Secrets(carried)]
     const labelOf = (found: string) => {
       const name = this.#names.get(found)
       return name === undefined ? HIDDEN : `[${name}]`
     }
-    return hideSecrets(text, [this.#known, ...own], labelOf, end)
+    return (text, end) => hideSecrets(text, known, labelOf, end)
   }
 }
 
@@ -117,7 +96,7 @@ function withoutAttributes(cookie: string): string {
 /** What the name of a field tells. Messages have few names. */
 const factsOf = memoize(
   (name) => ({ lowered: name.toLowerCase(), holdsSecret: isCredential(name), isLeftOut: LEFT_OUT.test(name) }),
-  REMEMBERED,
+  { limit: 1000, longest: 200 },
 )
 
 /** Whether the value of a header field with this name is a secret. */

@@ -60,23 +60,14 @@ export function createReader(contract: Contract): (exchange: Exchange) => ReadEx
     const failed = whoFailed(outcome, request.method, response, contract)
     const answering = lenient.ok ? lenient.operation.id : undefined
     const shown = outcome.kind === 'success' ? shownBy(answering, outcome.data) : NOTHING_SHOWN
-    const { date } = response.headers
-    const sentAt = date === undefined ? undefined : timeOf(date)
+    const date = RealDate.parse(response.headers['date'] ?? '')
+    const sentAt = Number.isNaN(date) ? undefined : date
     const operation = route.ok ? route.operation : undefined
     return { exchange, response, route, lenient, operation, path, query, outcome, failed, shown, sentAt }
   }
 }
 
 const NOTHING_SHOWN: ShownData = {}
-
-/** Exchanges of one second have the same text. */
-const timeOf = memoize(
-  (text) => {
-    const date = RealDate.parse(text)
-    return Number.isNaN(date) ? undefined : date
-  },
-  { limit: 10, longest: 50 },
-)
 
 /** What a response says, if it has the envelope of the service. */
 export function readOutcome(method: string, { body }: SeenResponse): EnvelopeOutcome {

@@ -13,8 +13,6 @@ import { askedAgain } from './decisive-settings.ts'
 /** A part of the account that a request has changed. */
 export type ChangeReport = Schemas['Change']
 
-export type ChangesReport = Pick<Schemas['Explanation'], 'changes' | 'changes_count' | 'changes_note'>
-
 /** The changes of a request to its account. */
 export interface StateChanges {
   domains: readonly KeyChange<MonitoredDomain>[]
@@ -29,9 +27,12 @@ const LISTED_CHANGES = 100
 const LISTED_MEMBERS = 10
 
 export const NO_CHANGES: FoundChanges = { ok: true, changes: { domains: [], groups: [] } }
-const NOT_KEPT =
-  'The state of the account before this request is no longer kept, so it is not known what the request changed.'
-const FAILED = 'The stand-in itself failed, so it is not known what the request changed.'
+
+const unknown = (why: string): FoundChanges => ({
+  ok: false,
+  why: `${why}, so it is not known what the request changed.`,
+})
+const NOT_KEPT = unknown('The state of the account before this request is no longer kept')
 
 /**
  * The changes of a request as far as its entry tells them: by what it is, or by the states before and after it, which
@@ -41,7 +42,7 @@ export function knownChanges(entry: Entry, contract: Pick<ServiceContract, 'oper
   const operation = operationOf(contract, entry.operation)
   const { failure, decided, status, code, injected } = entry
   if (operation === undefined || !changesAccount(operation)) return NO_CHANGES
-  if (failure !== undefined) return { ok: false, why: FAILED }
+  if (failure !== undefined) return unknown('The stand-in itself failed')
   const isAccepted =
     decided === undefined ? status !== undefined && code === undefined && !injected : decided.code === undefined
   if (!isAccepted) return NO_CHANGES
@@ -55,16 +56,11 @@ export function knownChanges(entry: Entry, contract: Pick<ServiceContract, 'oper
  * decided again, which is pure: the same request to the same state at the same instant has the same outcome.
  */
 export function repeatChanges(entry: Entry, before: AccountState | undefined, contract: ServiceContract): FoundChanges {
-  const { operation } = entry
-  if (before === undefined || operation === undefined) return { ok: false, why: NOT_KEPT }
-  if (isBodyUnknown(entry)) {
-    const why = `The journal keeps only the beginning of the body, so it is not known what the request changed.`
-    return { ok: false, why }
-  }
+  if (before === undefined || entry.operation === undefined) return NOT_KEPT
+  if (isBodyUnknown(entry)) return unknown('The journal keeps only the beginning of the body')
   const { code, state } = answerUnder(askedAgain(entry, before), contract)
   // In an exchange that servers share, secrets are hidden. The hidden part may have made the request acceptable.
-  if (code !== undefined) return { ok: false, why: NOT_KEPT }
-  return { ok: true, changes: compareAccounts(before, state) }
+  return code === undefined ? { ok: true, changes: compareAccounts(before, state) } : NOT_KEPT
 }
 
 /** The changes from one state to another. */
@@ -81,13 +77,15 @@ export function describeChanges(
   found: FoundChanges,
   writeDomain: (domain: MonitoredDomain) => FixtureDomain,
   redact: Redact,
-): ChangesReport {
+): Pick<Schemas['Explanation'], 'changes' | 'changes_count' | 'changes_note'> {
   if (!found.ok) return { changes: null, changes_count: null, changes_note: found.why }
   const { domains, groups } = found.changes
-  const listed = domains.slice(0, LISTED_CHANGES).map(([, before, after]) => describeDomain(before, after, writeDomain))
-  for (const [, ...group] of groups.slice(0, LISTED_CHANGES - listed.length)) listed.push(describeGroup(...group))
+  const listed = [
+    ...domains.slice(0, LISTED_CHANGES).map(([, ...domain]) => describeDomain(...domain, writeDomain)),
+    ...groups.slice(0, LISTED_CHANGES).map(([, ...group]) => describeGroup(...group)),
+  ]
   return {
-    changes: redactWithin(listed, redact),
+    changes: redactWithin(listed.slice(0, LISTED_CHANGES), redact),
     changes_count: domains.length + groups.length,
     changes_note: null,
   }
@@ -104,10 +102,9 @@ function describeDomain(
 }
 
 function describeGroup(before: DomainGroup | undefined, after: DomainGroup | undefined): ChangeReport {
-  const [former, present] = [before?.domains ?? [], after?.domains ?? []]
-  const [wasMember, isMember] = [new Set(former), new Set(present)]
-  const removed = former.filter((name) => !isMember.has(name))
-  const added = present.filter((name) => !wasMember.has(name))
+  const [former, present] = [new Set(before?.domains), new Set(after?.domains)]
+  const removed = [...former].filter((name) => !present.has(name))
+  const added = [...present].filter((name) => !former.has(name))
   const write = (group: DomainGroup | undefined) =>
     group === undefined ? null : { id: group.id, name: group.name, members: group.domains.length }
   return {

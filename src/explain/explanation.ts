@@ -1,5 +1,4 @@
 import type { ServiceContract } from '../behaviour/operation.ts'
-import type { PlannedRequest } from '../behaviour/planned-request.ts'
 import type { Schemas } from '../contract/control-plane.ts'
 import { bodyText, type ServerUrls, writeCurl } from '../coverage/curl.ts'
 import type { AccountState, MonitoredDomain } from '../domain/account.ts'
@@ -83,15 +82,19 @@ function correct(
 ): ExplanationReport['correction'] {
   const correction = correctRequest(received(entry), problemsOf(entry, account), account, contract)
   if (correction === undefined) return null
-  const before = correction.before.map(forUrl)
-  const request = forUrl(correction.request)
-  const { method, path, body } = request
+  // What stands for a secret must not be a pattern of curl.
+  const requests = [...correction.before, correction.request].map((each) => ({
+    ...each,
+    path: withoutBrackets(each.path),
+  }))
+  const commands = requests.map((each) => writeCurl(each, urls, publicKey))
+  const { method, path, body } = correction.request
   return {
     changes: [...correction.changes],
-    before: before.map((each) => writeCurl(each, urls, publicKey)),
-    curl: writeCurl(request, urls, publicKey),
-    request: { method, path: contract.basePath + path, body: bodyText(body) ?? null },
-    requests: [...before, request],
+    before: commands.slice(0, -1),
+    curl: commands.at(-1) ?? '',
+    request: { method, path: contract.basePath + withoutBrackets(path), body: bodyText(body) ?? null },
+    requests,
   }
 }
 
@@ -99,11 +102,6 @@ function correct(
 function problemsOf(entry: Entry, { keys }: AccountState): Entry['problems'] {
   const isValid = keys.some(({ id, disabled }) => id === entry.key && !disabled)
   return foreignHostOf(entry) === undefined || isValid ? entry.problems : [...entry.problems, { code: 'unauthorized' }]
-}
-
-/** What stands for a secret must not be a pattern of curl. */
-function forUrl(request: PlannedRequest): PlannedRequest {
-  return { ...request, path: withoutBrackets(request.path) }
 }
 
 /** The request from the journal. If a long body was cut, the correction uses its beginning. */

@@ -11,11 +11,7 @@ export function foreignHostOf({ problems, headers }: Pick<Entry, 'problems' | 'h
   return problems[0]?.reason === 'host' ? (fieldOf(headers, 'host') ?? '') : undefined
 }
 
-/**
- * What a client can do that was refused because of its Host: use the base URL, or, where its machine has this name for
- * ours, have the name permitted. That option is the narrowest one: the server stays on the loopback address, and its
- * control plane stays closed to the name.
- */
+/** What a client can do that was refused because of its Host: use the base URL, or have the name permitted. */
 export function describeForeignHost(host: string, baseUrl: string): string {
   const origin = `http://${nameIn(host)}`
   const known = `The header \`Host\` is ${spelt(host)}, which is no name of this server (DNS rebinding). On this machine, ${baseUrl} works.`

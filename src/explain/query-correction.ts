@@ -5,8 +5,9 @@ import type { AccountState, DomainGroup } from '../domain/account.ts'
 import { comparedName } from '../domain/groups.ts'
 import type { Settings } from '../domain/settings.ts'
 import { nearestName } from '../ground/edit-distance.ts'
+import { show } from '../ground/show.ts'
 import { firstValues, type Parameters } from '../ground/target.ts'
-import { quoted, spelt } from './wording.ts'
+import { spelt } from './wording.ts'
 
 export interface CorrectedQuery {
   parameters: Parameters
@@ -39,7 +40,7 @@ export function correctQuery(
   const isNew = meant === undefined && (isEmpty || changesAccount(operation))
   const { id, name } = meant ?? (isNew ? rehearsal.ownGroup() : rehearsal.group())
   const why = isEmpty ? 'because there is none' : 'so that no other group changes; name the group that you mean instead'
-  const whose = isNew ? `a group has that is created first, ${why}` : `the group ${quoted(name)} has`
+  const whose = isNew ? `a group has that is created first, ${why}` : `the group ${show(name)} has`
   return {
     parameters: [['id', id], ...parameters.filter(([each]) => each !== 'id')],
     changes: [...changes, `The query parameter \`id\` is ${id}, which ${whose}.`],

@@ -8,13 +8,11 @@ import type { Fixture } from '../domain/fixture.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import { readJson, valueAt } from '../ground/json.ts'
 import { plural } from '../ground/plural.ts'
+import { printable } from '../ground/show.ts'
 import { splitTarget } from '../ground/target.ts'
 import { type Entry, fieldOf, textOf } from '../journal/entry.ts'
 import { HIDDEN } from '../journal/redaction/key-shapes.ts'
 import { type Redact, redactWithin, withoutBrackets } from '../journal/redaction/redaction.ts'
-
-/** Code that sends a request again and expects the same outcome. */
-type ReproductionReport = Pick<Schemas['Explanation'], 'reproduction' | 'reproduction_note'>
 
 export interface ReproductionSource {
   /** The account before the request; absent if it is not kept. */
@@ -34,15 +32,19 @@ const SMALL = 30
 /** The header fields that can change the outcome, besides the key. Clients add the other fields by themselves. */
 const DECISIVE = ['content-type', 'content-encoding', 'prefer']
 
-export function reproduce(entry: Entry, source: ReproductionSource): ReproductionReport {
+/** Code that sends a request again and expects the same outcome. */
+export function reproduce(
+  entry: Entry,
+  source: ReproductionSource,
+): Pick<Schemas['Explanation'], 'reproduction' | 'reproduction_note'> {
   const sent = requestOf(entry)
   const why = whyNot(entry, sent)
   if (why !== undefined) return { reproduction: null, reproduction_note: why }
   const { account, missing } = setUpFor(entry, source)
-  const isChanged = source.contract.document.isChanged
+  const { document } = source.contract
   const remarks = [
     missing,
-    isChanged ? 'The server that answered has overlays. The same ones are needed here.' : '',
+    document.isChanged ? 'The server that answered has overlays. The same ones are needed here.' : '',
     JSON.stringify([entry.target, sent]).includes(HIDDEN) ? 'A secret in the request is hidden.' : '',
   ].filter((remark) => remark !== '')
   const curl = composeCurl({
@@ -81,22 +83,32 @@ function requestOf({ method, target, headers, body }: Entry): SentRequest {
 function whyNot(entry: Entry, { method, path }: SentRequest): string | undefined {
   const { account, body, failure, status, code, injected, injection, problems, keyEvidence } = entry
   const reason = problems[0]?.reason ?? ''
-  // Every account and every key meets an unknown path or method.
-  if (account === undefined && !['path', 'method'].includes(reason))
-    return 'The request belongs to no account, so there is none to set up.'
-  const isOfKey = code === 'unauthorized' && (keyEvidence.ordinal === 0 || keyEvidence.disabled)
-  if (isOfKey || ['host', 'malformed'].includes(reason))
-    return 'The request was refused because of a header field, which the code would not repeat.'
-  if (body?.isCut || reason === 'bytes')
-    return 'The journal keeps only the beginning of the body, so the request cannot be sent again.'
-  if (body?.base64 !== undefined) return 'The body is no UTF-8, so code cannot show it.'
-  if (failure !== undefined || status === undefined)
-    return 'The service gave no answer of its own that the same request would bring about again.'
-  if (injected && injection?.source === 'rule')
-    return 'A fault rule made the response. The code would need the same rule.'
+  const hasNoKey = keyEvidence.ordinal === 0 || keyEvidence.disabled
   const url = `http://localhost${path}`
   const isPlain = URL.canParse(url) && new URL(url).href === url && !['CONNECT', 'TRACE', 'TRACK'].includes(method)
-  return isPlain ? undefined : 'No usual client sends this method or this target as it was.'
+  const reasons: readonly (readonly [holds: boolean, why: string])[] = [
+    // Every account and every key meets an unknown path or method.
+    [
+      account === undefined && !['path', 'method'].includes(reason),
+      'The request belongs to no account, so there is none to set up.',
+    ],
+    [
+      (code === 'unauthorized' && hasNoKey) || ['host', 'malformed'].includes(reason),
+      'The request was refused because of a header field, which the code would not repeat.',
+    ],
+    [
+      body?.isCut === true || reason === 'bytes',
+      'The journal keeps only the beginning of the body, so the request cannot be sent again.',
+    ],
+    [body?.base64 !== undefined, 'The body is no UTF-8, so code cannot show it.'],
+    [
+      failure !== undefined || status === undefined,
+      'The service gave no answer of its own that the same request would bring about again.',
+    ],
+    [injected && injection?.source === 'rule', 'A fault rule made the response. The code would need the same rule.'],
+    [!isPlain, 'No usual client sends this method or this target as it was.'],
+  ]
+  return reasons.find(([holds]) => holds)?.[1]
 }
 
 interface SetUp {
@@ -167,14 +179,9 @@ function expectedBody({ method, responseBody }: Entry): object | undefined {
   return valueAt(body, '/success') === true ? { success: true } : undefined
 }
 
-/** Invisible characters, and characters that change the direction of the text beside them. */
-const INVISIBLE = /[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202f\u2060-\u2069\ufeff\ufff9-\ufffb]/g
-
 /** A value of JSON as source text. What Node.js prints of one is a literal, also of a field `__proto__`. */
 function literal(value: unknown): string {
   const whole = { depth: null, maxArrayLength: null, maxStringLength: null, breakLength: 100 }
-  return inspect(JSON.parse(JSON.stringify(value)), whole).replaceAll(
-    INVISIBLE,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+  const lines = inspect(JSON.parse(JSON.stringify(value)), whole).split('\n')
+  return lines.map(printable).join('\n')
 }

@@ -23,7 +23,8 @@ export function correctRoute(method: string, target: string, hasBody: boolean, c
   const { path, query = '' } = splitTarget(withoutFragment)
   const parameters = readParameters(query)
   const verb = method.toUpperCase()
-  const known = knownRoute(path, contract)
+  const found = createRouter(contract, contract.settings)('GET', path)
+  const known = (found.ok ? found.operation : found.neighbour)?.path
   const { route, rest } = known === undefined ? nearestRoute(path, verb, contract) : { route: known, rest: undefined }
   const methods = contract.routes.get(route) ?? new Map<string, Operation>()
   const hasId = rest !== undefined || parameters.some(([name]) => name.toLowerCase() === 'id')
@@ -38,33 +39,21 @@ export function correctRoute(method: string, target: string, hasBody: boolean, c
   return { operation, method: corrected, parameters, rest, changes }
 }
 
-/** The path of the contract that a path matches, if any. */
-function knownRoute(path: string, contract: Contract): string | undefined {
-  const found = createRouter(contract, contract.settings)('GET', path)
-  return (found.ok ? found.operation : found.neighbour)?.path
-}
-
 /** The most characters of a path that are compared. It is enough to recognise one, and it limits the time. */
 const COMPARED = 500
 
-interface NearRoute {
-  route: string
-  /** The segment behind the one that is the route in another spelling. */
-  rest: string | undefined
-  distance: number
-}
-
 /** The path of the contract that is nearest to one of the segments and has the method, if possible. */
-function nearestRoute(path: string, method: string, { basePath, routes }: Contract): NearRoute {
+function nearestRoute(path: string, method: string, { basePath, routes }: Contract) {
   const start = path.slice(0, COMPARED)
   const segments = (decodePart(start) ?? start).split(/[/\\]+/).filter((segment) => segment !== '')
   const base = basePath.split('/').slice(1)
   const isBelow = base.every((step, index) => step === segments[index]?.toLowerCase())
   const words = isBelow ? segments.slice(base.length) : segments
   const candidates = [...routes].flatMap(([route, methods]) =>
-    (words.length === 0 ? [''] : words).map((word, index): NearRoute => {
+    (words.length === 0 ? [''] : words).map((word, index) => {
       const distance = distanceTo(route, word)
       const hasMethod = distance < 2 || methods.has(servedAs(method))
+      // Behind a route in another spelling may stand what the request is about.
       return { route, rest: distance < 1 ? words[index + 1] : undefined, distance: distance + (hasMethod ? 0 : 1) }
     }),
   )

@@ -49,13 +49,8 @@ export function describeEntry(entry: Entry, catalogue: Catalogue): RequestReport
 function describeProblem(problem: Problem<string>, catalogue: Catalogue): ProblemReport {
   const { field = null, value } = problem
   const { code, message } = catalogue.answer(problem)
-  const received = value === undefined ? null : shortenReceived(writeJson(value) ?? outline(value))
+  const received = value === undefined ? null : shorten(writeJson(value) ?? outline(value), RECEIVED)
   return { code, field, message, received }
-}
-
-/** The text of a received value in the form for a report. */
-function shortenReceived(text: string): string {
-  return shorten(text, RECEIVED)
 }
 
 function describeQuota(allowance: Allowance | undefined): RequestReport['quota'] {

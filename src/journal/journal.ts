@@ -25,46 +25,10 @@ const PROBLEM = 300
 /** The owner of the entries: an account, no account (`null`), or all of them (`undefined`). */
 export type Scope = string | null | undefined
 
-/** The entries of one account, or of none, in the order of their ordinals. */
-class Queue {
-  /** Those that were dropped are empty until the others are moved to their place. */
-  #entries: (Entry | undefined)[] = []
-  #dropped = 0
-  bytes = 0
-
-  get length(): number {
-    return this.#entries.length - this.#dropped
-  }
-
-  /** The entries from a place on, which is counted from the oldest one. */
-  from(place = 0, end = this.length): Entry[] {
-    return this.#entries.slice(this.#dropped + place, this.#dropped + end) as Entry[]
-  }
-
-  add(entry: Entry, bytes: number): void {
-    this.#entries.push(entry)
-    this.bytes += bytes
-  }
-
-  /** Drops the oldest entries, and returns their bytes. */
-  drop(count: number): number {
-    const bytes = this.from(0, count).reduce((sum, entry) => sum + bytesOf(entry), 0)
-    this.bytes -= bytes
-    this.#entries.fill(undefined, this.#dropped, this.#dropped + count)
-    this.#dropped += count
-    if (this.#dropped > this.length) {
-      this.#entries = this.from()
-      this.#dropped = 0
-    }
-    return bytes
-  }
-
-  /** The place of the first entry whose ordinal is not smaller. */
-  placeOf(ordinal: number): number {
-    // The newest entry is asked for most often.
-    if (ordinal > (this.#entries.at(-1)?.ordinal ?? 0)) return this.length
-    return findFirst(0, this.length, (place) => (this.#entries[this.#dropped + place]?.ordinal ?? 0) < ordinal)
-  }
+/** The entries of one account, or of none, in the order of their ordinals, and their bytes. */
+interface Queue {
+  entries: Entry[]
+  bytes: number
 }
 
 /** The newest exchanges of each account, within limits. */
@@ -123,7 +87,7 @@ export class Journal {
 
   /** The number of entries of one account, of no account, or of all. */
   size(scope?: Scope): number {
-    return this.#queuesOf(scope).reduce((sum, { length }) => sum + length, 0)
+    return this.#queuesOf(scope).reduce((sum, { entries }) => sum + entries.length, 0)
   }
 
   /** The entries of one account, of no account, or of all, the newest first. */
@@ -133,8 +97,11 @@ export class Journal {
 
   /** The entries after an ordinal, the oldest first. */
   oldestFirst(scope?: Scope, after = 0): Entry[] {
-    const [first = [], ...others] = this.#queuesOf(scope).map((queue) => queue.from(queue.placeOf(after + 1)))
-    return others.length === 0 ? first : first.concat(...others).sort((one, other) => one.ordinal - other.ordinal)
+    const found = this.#queuesOf(scope).map(({ entries }) => {
+      // The newest entries are asked for most often.
+      return entries.slice(entries.findLastIndex(({ ordinal }) => ordinal <= after) + 1)
+    })
+    return found.length === 1 ? found.flat() : found.flat().sort((one, other) => one.ordinal - other.ordinal)
   }
 
   /**
@@ -143,13 +110,13 @@ export class Journal {
    */
   find(id: string, account?: string): Entry | undefined {
     const isMeant = (each: Entry) => each.id === id || each.requestId === id || each.requestId === id.toLowerCase()
-    const found = this.#queuesOf(account).flatMap((queue) => queue.from().findLast(isMeant) ?? [])
+    const found = this.#queuesOf(account).flatMap(({ entries }) => entries.findLast(isMeant) ?? [])
     return found.toSorted((one, other) => other.ordinal - one.ordinal)[0]
   }
 
   /** Whether an entry is still in the journal. */
   has(entry: Entry): boolean {
-    return this.oldestFirst(entry.account ?? null, entry.ordinal - 1)[0] === entry
+    return this.#queues.get(entry.account)?.entries.includes(entry) === true
   }
 
   clear(account: string | undefined): void {
@@ -159,8 +126,8 @@ export class Journal {
 
   /** Drops the states of all but the newest `keep` entries of each account, which may be the last to refer to them. */
   dropPasts(keep: number): void {
-    for (const queue of this.#queues.values()) {
-      for (const entry of queue.from(0, Math.max(0, queue.length - keep))) entry[PAST] = undefined
+    for (const { entries } of this.#queues.values()) {
+      for (const entry of entries.slice(0, Math.max(0, entries.length - keep))) entry[PAST] = undefined
     }
   }
 
@@ -177,16 +144,21 @@ export class Journal {
   }
 
   #keep(entry: Entry): void {
-    let queue = this.#queues.get(entry.account)
-    if (queue === undefined) {
-      queue = new Queue()
-      this.#queues.set(entry.account, queue)
-    }
-    if (queue.length >= this.limits.entries) this.#bytes -= queue.drop(1)
+    const queue = this.#queues.get(entry.account) ?? { entries: [], bytes: 0 }
+    this.#queues.set(entry.account, queue)
+    if (queue.entries.length >= this.limits.entries) this.#drop(queue, 1)
     const bytes = bytesOf(entry)
-    queue.add(entry, bytes)
+    queue.entries.push(entry)
+    queue.bytes += bytes
     this.#bytes += bytes
     if (this.#bytes > this.limits.total) this.#thin(entry)
+  }
+
+  /** Drops the oldest entries. */
+  #drop(queue: Queue, count: number): void {
+    const bytes = queue.entries.splice(0, count).reduce((sum, entry) => sum + bytesOf(entry), 0)
+    queue.bytes -= bytes
+    this.#bytes -= bytes
   }
 
   /**
@@ -197,37 +169,21 @@ export class Journal {
     const queues = [...this.#queues].sort(([, one], [, other]) => other.bytes - one.bytes)
     for (const [account, queue] of queues) {
       if (this.#bytes <= this.limits.total * KEPT) break
-      const isSpared = queue.length === 1 && queue.from()[0] === newest
-      if (!isSpared) this.#bytes -= queue.drop(Math.ceil(queue.length / 2))
-      if (queue.length === 0) this.#queues.delete(account)
+      const isSpared = queue.entries.length === 1 && queue.entries[0] === newest
+      if (!isSpared) this.#drop(queue, Math.ceil(queue.entries.length / 2))
+      if (queue.entries.length === 0) this.#queues.delete(account)
     }
     this.#onForget?.()
     this.#onForget = undefined
   }
 }
 
-/** The size of the last header. Most entries share the header of the entry before. */
-let last: { headers: readonly string[]; bytes: number } = { headers: [], bytes: 0 }
-
 /** The approximate bytes that an entry keeps in memory. It is the same each time. */
 function bytesOf({ target, headers, body, responseBody, failure, violations, problems }: Entry): number {
   let bytes = ENTRY + target.length + (failure?.length ?? 0)
-  if (headers !== last.headers) last = { headers, bytes: headers.reduce((sum, text) => sum + text.length, 0) }
-  bytes += last.bytes
-  bytes += body?.text?.length ?? body?.base64?.length ?? 0
-  bytes += responseBody?.text?.length ?? responseBody?.base64?.length ?? 0
+  for (const text of headers) bytes += text.length
+  for (const each of [body, responseBody]) bytes += each?.text?.length ?? each?.base64?.length ?? 0
   for (const { message } of violations) bytes += message.length
   for (const { value } of problems) bytes += typeof value === 'string' ? value.length : PROBLEM
   return bytes
-}
-
-/** The first number from `low` to `high` that is not `isBefore`, which holds for all numbers up to some place. */
-function findFirst(low: number, high: number, isBefore: (number: number) => boolean): number {
-  let [from, to] = [low, high]
-  while (from < to) {
-    const middle = (from + to) >>> 1
-    if (isBefore(middle)) from = middle + 1
-    else to = middle
-  }
-  return from
 }

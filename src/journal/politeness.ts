@@ -128,11 +128,8 @@ export class Manners {
   }
 
   #habitsOf(key: object): Habits {
-    let habits = this.#habits.get(key)
-    if (habits === undefined) {
-      habits = { limited: new Map() }
-      this.#habits.set(key, habits)
-    }
+    const habits = this.#habits.get(key) ?? { limited: new Map() }
+    this.#habits.set(key, habits)
     return habits
   }
 }

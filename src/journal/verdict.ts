@@ -43,41 +43,22 @@ export interface Reckoning<Explanation> {
 }
 
 /** The reckoning since some moment. */
-class VerdictTally<Explanation> implements Reckoning<Explanation> {
-  readonly #byCode = new Map<string, number>()
-  readonly #impolite = new Map<ImpoliteKind, Noted>()
-  readonly #examples: Promise<Explanation>[] = []
-  #requests = 0
-  #judged = 0
-  #injected = 0
-  #violations = 0
-
-  addRequest({ injected }: Entry, { judged }: Judged): void {
-    this.#requests++
-    if (judged) this.#judged++
-    if (injected) this.#injected++
-  }
-
-  addViolation(code: string, explain: () => Promise<Explanation>): void {
-    this.#violations++
-    this.#byCode.set(code, (this.#byCode.get(code) ?? 0) + 1)
-    if (this.#examples.length < EXAMPLES) this.#examples.push(explain())
-  }
-
-  addImpolite(kind: ImpoliteKind, { requestId }: Entry): void {
-    noteImpolite(kind, requestId, this.#impolite)
-  }
+class Tally<Explanation> implements Reckoning<Explanation> {
+  requests = 0
+  judged = 0
+  injected = 0
+  violations = 0
+  readonly byCode = new Map<string, number>()
+  readonly impolite = new Map<ImpoliteKind, Noted>()
+  readonly kept: Promise<Explanation>[] = []
 
   get counts(): VerdictCounts {
-    return {
-      ...{ requests: this.#requests, judged: this.#judged, injected: this.#injected, violations: this.#violations },
-      byCode: orderCodes(this.#byCode),
-      ...reportImpoliteness(this.#impolite),
-    }
+    const { requests, judged, injected, violations, byCode, impolite } = this
+    return { requests, judged, injected, violations, byCode: orderCodes(byCode), ...reportImpoliteness(impolite) }
   }
 
   examples(): Promise<Explanation[]> {
-    return Promise.all(this.#examples)
+    return Promise.all(this.kept)
   }
 }
 
@@ -88,8 +69,8 @@ class VerdictTally<Explanation> implements Reckoning<Explanation> {
 export class Verdict<Explanation> implements Reckoning<Explanation> {
   readonly #explain: Explain<Explanation>
   readonly #manners: Manners
-  #sinceClearing = new VerdictTally<Explanation>()
-  readonly #sinceStart = new VerdictTally<Explanation>()
+  #sinceClearing = new Tally<Explanation>()
+  readonly #sinceStart = new Tally<Explanation>()
 
   /** `refresh` is the time of day of the daily refresh, as `HH:MM`. */
   constructor(explain: Explain<Explanation>, { refresh }: { refresh: string }) {
@@ -98,12 +79,24 @@ export class Verdict<Explanation> implements Reckoning<Explanation> {
   }
 
   note(entry: Entry, exchange: Judged): void {
-    const { principal, owner } = exchange
-    for (const tally of this.#tallies) tally.addRequest(entry, exchange)
-    if (entry.violatesContract) this.#addViolation(entry, (principal ?? owner)?.account)
+    const { principal, owner, judged } = exchange
+    const tallies = [this.#sinceClearing, this.#sinceStart]
+    let explanation: Promise<Explanation> | undefined
+    const code = violatedCode(entry)
+    for (const tally of tallies) {
+      tally.requests++
+      if (judged) tally.judged++
+      if (entry.injected) tally.injected++
+      if (!entry.violatesContract) continue
+      tally.violations++
+      tally.byCode.set(code, (tally.byCode.get(code) ?? 0) + 1)
+      if (tally.kept.length >= EXAMPLES) continue
+      explanation ??= this.#explain(entry, (principal ?? owner)?.account)
+      tally.kept.push(explanation)
+    }
     if (principal === undefined) return
     this.#manners.look(entry, principal.key, exchange, (kind) => {
-      for (const tally of this.#tallies) tally.addImpolite(kind, entry)
+      for (const { impolite } of tallies) noteImpolite(kind, entry.requestId, impolite)
     })
   }
 
@@ -121,18 +114,7 @@ export class Verdict<Explanation> implements Reckoning<Explanation> {
   }
 
   clear(): void {
-    this.#sinceClearing = new VerdictTally()
-  }
-
-  get #tallies(): readonly VerdictTally<Explanation>[] {
-    return [this.#sinceClearing, this.#sinceStart]
-  }
-
-  #addViolation(entry: Entry, account: AccountState | undefined): void {
-    const code = violatedCode(entry)
-    let explanation: Promise<Explanation> | undefined
-    const explain = () => (explanation ??= this.#explain(entry, account))
-    for (const tally of this.#tallies) tally.addViolation(code, explain)
+    this.#sinceClearing = new Tally()
   }
 }
 

@@ -49,25 +49,13 @@ const CASES: readonly ChangeCase[] = [
   },
   {
     name: 'a group that is created',
-    ...create({ name: 'New', domains: ['one.example'] }),
-    changes: [
-      { what: 'group', name: 'New', before: null, members: { ...UNMOVED, added: ['one.example'], added_count: 1 } },
-    ],
-  },
-  {
-    name: 'a group that is renamed',
-    ...update({ name: 'Sales' }),
-    changes: [{ name: 'Sales', before: MARKETING, after: { ...MARKETING, name: 'Sales' }, members: UNMOVED }],
+    ...create({ name: 'New' }),
+    changes: [{ what: 'group', name: 'New', before: null, members: UNMOVED }],
   },
   {
     name: 'members that come and go',
     ...update({ domains: ['two.example', 'one.example'] }),
     changes: [{ members: { added: ['two.example'], added_count: 1, removed: ['three.example'], removed_count: 1 } }],
-  },
-  {
-    name: 'a group that is deleted',
-    ...{ method: 'DELETE', path: '/domaingroups?id=aaaaaaaa' },
-    changes: [{ name: 'Marketing', after: null }],
   },
   { name: 'members that are set to what they were', ...update({ add_domains: ['one.example'] }), changes: [] },
   { name: 'a refusal', ...create({ name: 'marketing' }), changes: [] },
@@ -112,20 +100,13 @@ describe('the changes of a request', () => {
     expect(created?.members).toMatchObject({ added: domains.slice(0, 10), added_count: 30 })
   })
 
-  it('hide the key of an account that a client has taken for a name', async () => {
-    const service = await startObserved()
-    await service.send('POST', '/domaingroups', { name: `my ${API_KEY}` })
-    const explained = await service.explain()
-    expect(explained.changes).toHaveLength(1)
-    expect(JSON.stringify([explained.changes, explained.reproduction?.vitest])).not.toContain(API_KEY)
-    expect(explained.reproduction_note).toContain('A secret in the request is hidden.')
-  })
-
-  it('hide the key of an account in what the code sets up', async () => {
+  it('hide the key of an account that is a name, also in the code that sets it up', async () => {
     const service = await startObserved({ fixture: { domains: [], groups: [{ name: API_KEY, domains: [] }] } })
-    await service.send('GET', '/domaingroups')
-    const { reproduction } = await service.explain()
-    expect(reproduction?.vitest).toContain('[redacted]')
-    expect(JSON.stringify(reproduction)).not.toContain(API_KEY)
+    await service.send('POST', '/domaingroups', { name: `my ${API_KEY}` })
+    const { changes, reproduction, reproduction_note } = await service.explain()
+    expect(changes).toHaveLength(1)
+    expect(reproduction?.vitest.match(/\[redacted\]/g)?.length).toBeGreaterThan(1)
+    expect(JSON.stringify([changes, reproduction])).not.toContain(API_KEY)
+    expect(reproduction_note).toContain('A secret in the request is hidden.')
   })
 })

@@ -13,18 +13,13 @@ describe('the place where a body is no JSON', () => {
   it.each<[what: string, body: string | Buffer, place: string, says: RegExp]>([
     ['a comma before the end', '{"name":"x" ,}', '1:13 12 ","', /a comma stands before the closing }: .*→,←}$/],
     ['single quotes', "{'name':'x'}", `1:2 1 "'"`, /text stands in double quotes/],
-    ['a text without quotes', '{"name":x}', '1:9 8 "x"', /names and text stand in double quotes: {"name":→x←}$/],
     ['a token that stands before it, too', '{"xx":1,"b":xx}', '1:13 12 "xx"', /double quotes/],
-    ['an object that is cut off', '{"a":[1,{"b":2', '1:15 14 ""', /the text ends too early/],
     ['a string that is cut off', '{"a":"b', '1:8 7 ""', /the text ends too early/],
     ['a byte order mark', '\ufeff{}', '1:1 0 "\ufeff"', /byte order mark \(U\+FEFF\)/],
     ['two values', '{"a":1}\n{"b":2}', '2:1 8 "{"', /non-whitespace character after JSON/],
     ['NaN', '{"a":NaN}', '1:6 5 "NaN"', /JSON has no such value, only true, false and null/],
-    ['a number in another form', '{"a":01}', '1:7 6 "1"', /unexpected number/],
     ['a line break in a string', '{"a":"x\ny"}', '1:8 7 "\n"', /only as \\n: \{"a":"x→\\u000a←y"}$/],
     ['no comma', '{"a":1 "b":2}', '1:8 7 """', /expected ',' or '}' after property value: /],
-    ['no value', '{"a":}', '1:6 5 "}"', /unexpected token '}': \{"a":→}←$/],
-    ['a comment', '{ // x\n}', '1:3 2 "/"', /JSON has no comments/],
     ['Latin-1', Buffer.from('{"é":1}', 'latin1'), '1:3 2 "\ufffd"', /this byte is no UTF-8/],
     ['UTF-16', Buffer.from('{}', 'utf16le'), '1:2 1 "\0"', /as if the body were encoded in UTF-16/],
   ])('is known of %s', (_, body, place, says) => {

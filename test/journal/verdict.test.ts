@@ -45,16 +45,6 @@ describe('The verdict', () => {
     expect(verdict.whole.counts).toMatchObject({ violations, byCode: { not_found: violations } })
   })
 
-  it('adds the first violations after it was cleared to fewer than ten before', async () => {
-    const { verdict, violate } = startVerdict()
-    violate(EXAMPLES - 2)
-    verdict.clear()
-    violate(1)
-    verdict.clear()
-    violate(3)
-    expect(await idsOf(verdict.whole.examples())).toEqual(ids(1, EXAMPLES))
-  })
-
   it.each([
     [0, 0, false],
     [0, 1, true],

@@ -21,10 +21,7 @@ export const addDomains: OperationBehaviour = {
   },
   shows: (data) => ({ added: textsIn(data, 'domains') }),
   fields: {
-    domains: {
-      make: (account) => [account.unmonitored()],
-      because: 'a domain is needed that is not monitored yet',
-    },
+    domains: { make: (account) => [account.unmonitored()] },
   },
   samples: [
     (account) => ({ body: { domains: [account.unmonitored()] } }),

@@ -19,11 +19,7 @@ export const deleteDomains: OperationBehaviour = {
   },
   shows: (data) => ({ removed: textsIn(data, 'domains') }),
   fields: {
-    domains: {
-      make: (account) => [account.removable()],
-      because: 'the request names none that can be removed, so one is added first, and no other domain is lost',
-      removes: true,
-    },
+    domains: { make: (account) => [account.removable()], removes: true },
   },
   samples: [
     (account) => ({ body: { domains: [account.removable()] } }),

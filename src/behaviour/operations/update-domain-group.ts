@@ -23,16 +23,7 @@ export const updateDomainGroup: OperationBehaviour = {
   shows: (data) => ({ group: groupIn(data) ?? readGroup(data) }),
   fields: {
     name: NAME,
-    domains: {
-      ...MEMBERS,
-      // A correction must not turn "these members" into "no members".
-      whenEmptied({ id = '' }, { groups }) {
-        const { domains = [] } = groups.get(id) ?? {}
-        if (domains.length === 0) return undefined
-        const change = '`domains` are the members that the group has, because nothing of what was named is left.'
-        return { value: domains, change }
-      },
-    },
+    domains: MEMBERS,
     add_domains: MEMBERS,
     remove_domains: { ...MEMBERS, removes: true },
   },

@@ -22,7 +22,7 @@ export function requestBodyOf(request: Json, terms: BodyTerms): SeenBody {
   const content = isObject(request['postData']) ? request['postData'] : {}
   const length = lengthIn(fields)
   if (typeof content['text'] === 'string' && content['text'] !== '') {
-    return readContent(content, { what: 'request', length, size: undefined, ...terms })
+    return readContent(content, 'request', terms, length)
   }
   if (Array.isArray(content['params']) && content['params'].length > 0) {
     return unknown('The recording has the parameters of the request, and not its body.')
@@ -50,7 +50,7 @@ export function responseBodyOf(
     (value) => typeof value === 'string' && value !== '',
   )
   if (typeof content['text'] === 'string' && content['text'] !== '') {
-    const body = readContent(content, { what: 'response', length, size, ...terms })
+    const body = readContent(content, 'response', terms, length, size)
     return hasFailed && body.isKnown && readJson(body.text) === undefined ? unknown(FAILED) : body
   }
   if (hasFailed) return unknown(FAILED)
@@ -65,14 +65,14 @@ function unknown(reason: string): SeenBody {
   return { isKnown: false, reason }
 }
 
-interface EntryContext extends BodyTerms {
-  what: 'request' | 'response'
-  /** `length` is the Content-Length. `size` is what the recorder says of the decoded content. */
-  length: number | undefined
-  size: number | undefined
-}
-
-function readContent(content: Json, { what, fields, length, size, isOwn }: EntryContext): SeenBody {
+/** `length` is the Content-Length. `size` is what the recorder says of the decoded content. */
+function readContent(
+  content: Json,
+  what: 'request' | 'response',
+  { fields, isOwn }: BodyTerms,
+  length: number | undefined,
+  size?: number,
+): SeenBody {
   if (content['_truncated'] === true) return unknown(`The recording has only the beginning of the body of the ${what}.`)
   if (content['_redacted'] === true) return unknown(REDACTED)
   const text = String(content['text'])

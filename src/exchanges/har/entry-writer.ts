@@ -32,23 +32,12 @@ interface RecordedMessage {
   /** Such as `HTTP/1.1`. */
   httpVersion: string
   fields: HeaderFields
-  body: RecordedBody
-}
-
-/** A body without content coding. */
-interface RecordedBody {
-  /** The whole body or its beginning. */
-  bytes: Buffer
-  /** The size of the whole body in bytes. */
-  size: number
-  /** The size as it was sent, in bytes, with its coding. */
-  sentSize?: number | undefined
+  /** Without content coding: the whole body or its beginning, the size of the whole, and the size as it was sent. */
+  body: { bytes: Buffer; size: number; sentSize?: number | undefined }
 }
 
 /** In bytes, more than a key needs. */
 const MARGIN = 1_024
-
-type NameValue = { name: string; value: string }
 
 /**
  * Writes an exchange without keys as the JSON of a HAR entry. A body has at most `largestBody` bytes. `leftOut` is how
@@ -87,26 +76,18 @@ export function writeEntry(exchange: RecordedExchange, largestBody: number, left
 
 function responseOf(exchange: RecordedExchange, largestBody: number) {
   const { response, redact, problem = 'There was no response.' } = exchange
-  if (response === undefined) {
-    const nothing = { content: { size: 0, mimeType: 'x-unknown' }, redirectURL: '', headersSize: -1, bodySize: -1 }
-    return { status: 0, statusText: '', httpVersion: '', cookies: [], headers: [], ...nothing, _error: redact(problem) }
-  }
-  const { body, fields } = response
+  const error = { _error: redact(problem) }
+  const { fields = [], status = 0, statusText = '', httpVersion = '', body } = response ?? {}
   return {
-    status: response.status,
-    statusText: redact(response.statusText),
-    httpVersion: response.httpVersion,
-    cookies: [],
-    headers: fieldsOf(fields, exchange),
+    ...{ status, statusText: redact(statusText), httpVersion, cookies: [], headers: fieldsOf(fields, exchange) },
     content: {
-      size: body.size,
+      size: body?.size ?? 0,
       mimeType: redact(fieldOf(fields, 'content-type') ?? 'x-unknown'),
-      ...contentOf(body, largestBody, 'encoding', redact),
+      ...(body && contentOf(body, largestBody, 'encoding', redact)),
     },
     redirectURL: redact(fieldOf(fields, 'location') ?? ''),
-    headersSize: -1,
-    bodySize: body.sentSize ?? body.size,
-    ...(exchange.problem !== undefined && { _error: redact(problem) }),
+    ...{ headersSize: -1, bodySize: body === undefined ? -1 : (body.sentSize ?? body.size) },
+    ...((response === undefined || exchange.problem !== undefined) && error),
   }
 }
 
@@ -118,7 +99,7 @@ function postDataOf({ fields, body }: RecordedMessage, largestBody: number, reda
 }
 
 /** A body as text, or as base64 if it is not text; a long body is cut off. */
-function contentOf({ bytes, size }: RecordedBody, largest: number, encoding: string, redact: Redact) {
+function contentOf({ bytes, size }: RecordedMessage['body'], largest: number, encoding: string, redact: Redact) {
   // Half a key would not be recognised, so what follows is read, too, and the end of an incomplete body is left out.
   const end = Math.min(largest, bytes.length < size ? Math.max(0, bytes.length - MARGIN) : bytes.length)
   const shown = bytes.subarray(0, startOfCharacter(bytes, end))
@@ -134,7 +115,7 @@ function contentOf({ bytes, size }: RecordedBody, largest: number, encoding: str
   return { text: Buffer.from(hidden, 'latin1').toString('base64'), [encoding]: 'base64', ...cut }
 }
 
-function fieldsOf(fields: HeaderFields, { redact, credentials }: RecordedExchange): NameValue[] {
+function fieldsOf(fields: HeaderFields, { redact, credentials }: RecordedExchange) {
   return fields.map(([name, value]) => {
     const isKey = name.toLowerCase() === 'authorization'
     return { name: redact(name), value: isKey ? writeCredentials(credentials) : redactField(name, value, redact) }

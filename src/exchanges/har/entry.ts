@@ -104,15 +104,6 @@ export function asideOf(entry: Json, method: string): Aside | undefined {
     : undefined
 }
 
-/**
- * Who has seen an exchange. If a service worker fetches for a page, the request of the page and that of the worker may
- * both be recorded.
- */
-export function observerOf({ _serviceWorkerRef: worker, response }: Json): 'page' | 'worker' | 'page with worker' {
-  if (typeof worker === 'string') return 'worker'
-  return isObject(response) && response['_fetchedViaServiceWorker'] === true ? 'page with worker' : 'page'
-}
-
 /** The header fields of a message, or those with a name in lower case. Pseudo-header fields of HTTP/2 (`:path`) do not count. */
 export function fieldsOf(message: unknown, wanted?: string): HeaderFields {
   const list = isObject(message) ? message['headers'] : undefined

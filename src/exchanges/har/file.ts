@@ -26,9 +26,9 @@ export interface HarFile {
   broken: string | undefined
 }
 
-/** How other files begin that users mistake for a recording, in Latin-1. */
+/** How the text of other files begins that users mistake for a recording. */
 const FOREIGN: readonly [start: string, reason: string][] = [
-  ['\x1f\x8b', 'it is compressed with gzip; unpack it first'],
+  ['\x1f\ufffd', 'it is compressed with gzip; unpack it first'],
   ['PK\x03\x04', 'it is a ZIP archive, which keeps the bodies apart; record in a file whose name ends with .har'],
   ['%PDF', 'it is a PDF document'],
   ['<', 'it is HTML or XML'],
@@ -38,7 +38,10 @@ const FOREIGN: readonly [start: string, reason: string][] = [
 export async function readHarFile(path: string): Promise<HarFile> {
   const name = shorten(path)
   const fail = (reason: string) => new HarError(`${name}: This is no HAR file: ${reason}.`)
-  const text = await readText(path, name, fail)
+  const text = await readText(path, name)
+  const beginning = text.slice(0, 100).trimStart()
+  const [, reason] = FOREIGN.find(([start]) => beginning.startsWith(start)) ?? []
+  if (reason !== undefined) throw fail(reason)
   const whole = readJson(text)
   const document = whole ?? readBeginning(text)
   if (document === undefined) throw fail('it is not JSON, or breaks off before its first entry ends')
@@ -52,17 +55,11 @@ export async function readHarFile(path: string): Promise<HarFile> {
   }
 }
 
-/** Only the text stays in memory, as a file is large. @throws HarError */
-async function readText(path: string, name: string, fail: (reason: string) => HarError): Promise<string> {
-  const bytes = await readBytes(path, name)
-  const beginning = bytes.toString('latin1', 0, 100).trimStart()
-  const [, reason] = FOREIGN.find(([start]) => beginning.startsWith(start)) ?? []
-  if (reason !== undefined) throw fail(reason)
-  return textOf(bytes)
-}
-
-/** @throws HarError */
-async function readBytes(path: string, name: string): Promise<Buffer> {
+/**
+ * The text of a file. What is not UTF-8 becomes characters that count as lost. PowerShell writes UTF-16.
+ * @throws HarError
+ */
+async function readText(path: string, name: string): Promise<string> {
   const refuse = (error: unknown): never => {
     throw new HarError(`${showWritten(path)}: The file cannot be read (${(error as NodeJS.ErrnoException).code}).`)
   }
@@ -76,11 +73,6 @@ async function readBytes(path: string, name: string): Promise<Buffer> {
   }
   const bytes = await readFile(path).catch(refuse)
   if (bytes.length === 0) throw new HarError(`${name}: The file is empty.`)
-  return bytes
-}
-
-/** What is not UTF-8 becomes characters that count as lost. PowerShell writes UTF-16. */
-function textOf(bytes: Buffer): string {
   if (!isUtf16(bytes)) return bytes.toString('utf8', lengthOfMark(bytes))
   const isBigEndian = bytes[0] === 0 || bytes[0] === 0xfe
   return new TextDecoder(isBigEndian ? 'utf-16be' : 'utf-16le').decode(bytes)

@@ -8,7 +8,7 @@ import { redactTarget } from '../../journal/redaction/redaction.ts'
 import type { Credentials, Exchange, SeenBody, SeenRequest, SeenResponse } from '../exchange.ts'
 import { type HeaderFields, Keys, readCredentials, readFields, redactBody } from '../keys.ts'
 import { changesSomething } from '../reading.ts'
-import { hidesKey, isReplaced } from './blacked-out.ts'
+import { hidesKey } from './blacked-out.ts'
 import { requestBodyOf, responseBodyOf } from './body.ts'
 import {
   type Aside,
@@ -16,16 +16,15 @@ import {
   fieldOf,
   fieldsOf,
   hidesId,
-  observerOf,
   requestFieldsOf,
   requestLineOf,
   spanOf,
   splitFields,
   statusOf,
-  type TimeSpan,
 } from './entry.ts'
 import { LEFT_OUT } from './entry-writer.ts'
 import { type HarFile, readHarFile } from './file.ts'
+import { type FoundExchange, findOverlaps, type Recording, withoutRepeated } from './order.ts'
 import { describeHosts, guessService, restBelow, type SplitUrl, splitUrl } from './service.ts'
 
 /** How many entries that cannot be read are described. */
@@ -45,24 +44,6 @@ export interface RecordingCounts extends Record<Aside, number> {
   problems: string[]
   /** Sentences about files that could be read only up to a broken place. */
   broken: string[]
-}
-
-interface Recording extends Pick<HarFile, 'path' | 'isOwn'> {
-  /** Whether it shows the key of some request. Otherwise, whoever made it has taken out all of them. */
-  hasKeys: boolean
-}
-
-/** An entry that is an exchange with the service. */
-interface FoundExchange extends TimeSpan {
-  recording: Recording
-  entry: Json
-  number: number
-  method: string
-  /** Path and query, with the base path of the contract. */
-  target: string
-  status: number | undefined
-  mayChange: boolean
-  isAfterGap: boolean
 }
 
 /** The next exchange of a recording. */
@@ -100,7 +81,10 @@ export class HarRecording {
   /** @throws HarError if requests went to several services */
   private constructor(files: readonly HarFile[], { contract, baseUrl, signal }: HarOptions) {
     const urls = new Map<string, number>()
-    for (const { entries } of files) for (const entry of entries) countUrl(entry, urls)
+    for (const entry of files.flatMap(({ entries }) => entries)) {
+      const url = isObject(entry) ? requestLineOf(entry)?.url : undefined
+      if (url !== undefined) urls.set(url, (urls.get(url) ?? 0) + 1)
+    }
     this.baseUrl = baseUrl?.replace(/\/+$/, '') ?? guessService(urls, contract)
     this.hosts = describeHosts(urls)
     this.#service = this.baseUrl === undefined ? undefined : splitUrl(this.baseUrl)
@@ -161,7 +145,7 @@ export class HarRecording {
       if (Number.isSafeInteger(missing) && missing >= 1) {
         lose(`comes after ${missing} that were not recorded, because the disk was too slow`, index + 1, missing)
       }
-      const read = this.#readEntry(entry, index + 1, recording)
+      const read = isObject(entry) ? this.#readEntry(entry, index + 1, recording) : 'is no object'
       if (typeof read === 'string') lose(read, index + 1)
       if (typeof read !== 'object') continue
       found.push({ ...read, isAfterGap })
@@ -172,11 +156,10 @@ export class HarRecording {
 
   /** An entry, if it is an exchange with the service; or the reason if it cannot be used. */
   #readEntry(
-    entry: unknown,
+    entry: Json,
     number: number,
     recording: Recording,
   ): Omit<FoundExchange, 'isAfterGap'> | string | undefined {
-    if (!isObject(entry)) return 'is no object'
     const { isOwn } = recording
     const line = requestLineOf(entry, isOwn)
     if (line === undefined) return 'has no request with a method and a URL'
@@ -209,8 +192,7 @@ export class HarRecording {
   #readExchange(found: FoundExchange, overlaps: boolean): Exchange {
     const { at, until, number, recording, method, target, status, entry } = found
     const { path, isOwn } = recording
-    const request = isObject(entry['request']) ? entry['request'] : {}
-    const response = isObject(entry['response']) ? entry['response'] : {}
+    const [request, response] = [partOf(entry, 'request'), partOf(entry, 'response')]
     const [asked, answered] = [fieldsOf(request), fieldsOf(response)]
     const split = (fields: HeaderFields) => (isOwn ? { shown: fields, hidden: [] } : splitFields(fields))
     const [sent, came] = [split(requestFieldsOf(request, asked)), split(answered)]
@@ -218,7 +200,6 @@ export class HarRecording {
     const headers = readFields(came.shown, redact)
     const name = headers['x-request-id'] ?? ''
     const ordinal = `${this.#isSeveral ? `${basename(path)} ` : ''}entry ${number}`
-    const id = name !== '' && name.length <= LONGEST_ID ? name : ordinal
     const seen: SeenRequest = {
       method,
       target: redactTarget(target, redact),
@@ -227,15 +208,19 @@ export class HarRecording {
       body: MEANING.some((field) => sent.hidden.includes(field))
         ? UNREADABLE
         : redactBody(requestBodyOf(request, { isOwn, fields: asked }), redact),
+      ...(sent.hidden.length > 0 && { hidden: sent.hidden }),
     }
-    if (sent.hidden.length > 0) seen.hidden = sent.hidden
     // No service sends a response without header fields, so the recorder has left them out.
-    if (status === undefined || (answered.length === 0 && !isOwn)) {
-      return { id, at, until, overlaps, request: seen, response: undefined }
-    }
-    const body = redactBody(responseBodyOf(response, { isOwn, method, status, fields: answered }), redact)
-    const said: SeenResponse = { status, headers, body }
-    if (came.hidden.length > 0) said.hidden = came.hidden
+    const isAnswered = status !== undefined && (answered.length > 0 || isOwn)
+    const said: SeenResponse | undefined = isAnswered
+      ? {
+          status,
+          headers,
+          body: redactBody(responseBodyOf(response, { isOwn, method, status, fields: answered }), redact),
+          ...(came.hidden.length > 0 && { hidden: came.hidden }),
+        }
+      : undefined
+    const id = name !== '' && name.length <= LONGEST_ID ? name : ordinal
     return { id, at, until, overlaps, request: seen, response: said }
   }
 
@@ -253,9 +238,9 @@ export class HarRecording {
   }
 }
 
-function countUrl(entry: unknown, urls: Map<string, number>): void {
-  const url = isObject(entry) ? requestLineOf(entry)?.url : undefined
-  if (url !== undefined) urls.set(url, (urls.get(url) ?? 0) + 1)
+function partOf(entry: Json, name: string): Json {
+  const part = entry[name]
+  return isObject(part) ? part : {}
 }
 
 /** Most requests have the same value. */
@@ -269,61 +254,3 @@ function isKey(written: string): boolean {
 /** A request whose body may be read in another way if one of these fields is unknown. */
 const MEANING = ['content-type', 'content-encoding']
 const UNREADABLE: SeenBody = { isKnown: false, reason: 'The recording hides the type of the body of the request.' }
-
-/** Whether each exchange overlaps with another one that may change the account. The exchanges are in order of time. */
-function findOverlaps(found: readonly FoundExchange[]): readonly boolean[] {
-  const overlaps = new Array<boolean>(found.length).fill(false)
-  // The order within a millisecond is known only within a file.
-  const isBefore = (end: number, start: number, isSameFile: boolean) => (isSameFile ? end <= start : end < start)
-  const ends = new Map<Recording, number>()
-  for (let index = 0; index < found.length; index++) {
-    const { at, over, mayChange, recording } = found[index] as FoundExchange
-    for (const [other, end] of ends) if (!isBefore(end, at, other === recording)) overlaps[index] = true
-    if (mayChange) ends.set(recording, Math.max(over, ends.get(recording) ?? over))
-  }
-  const starts = new Map<Recording, number>()
-  for (let index = found.length - 1; index >= 0; index--) {
-    const { at, over, mayChange, recording } = found[index] as FoundExchange
-    for (const [other, start] of starts) if (!isBefore(over, start, other === recording)) overlaps[index] = true
-    if (mayChange) starts.set(recording, at)
-  }
-  return overlaps
-}
-
-/** In milliseconds: how much later the second observer of an exchange may have seen it. */
-const DELAY = 10_000
-
-/**
- * Leaves out exchanges that are recorded a second time: by the page and by its service worker, by two recorders, or by
- * two exports of one recording. Only different observers repeat an exchange: if one observer has seen an answer twice,
- * the service has given it twice. The exchanges are in order of time; of two entries, the one with a body stays.
- */
-function withoutRepeated(found: readonly FoundExchange[]): readonly FoundExchange[] {
-  const dropped = new Set<FoundExchange>()
-  const latest = new Map<string, FoundExchange>()
-  for (const exchange of found) {
-    const [[, id = ''] = []] = fieldsOf(exchange.entry['response'], 'x-request-id')
-    if (id === '' || isReplaced(id)) continue
-    const other = latest.get(id)
-    const isRepeated = other !== undefined && isSame(other, exchange)
-    const isBetter = !isRepeated || (hasBody(exchange) && !hasBody(other))
-    if (isBetter) latest.set(id, exchange)
-    if (!isRepeated) continue
-    dropped.add(isBetter ? other : exchange)
-    if (isBetter) exchange.isAfterGap ||= other.isAfterGap
-  }
-  return dropped.size === 0 ? found : found.filter((exchange) => !dropped.has(exchange))
-}
-
-/** Whether two exchanges with the same request id are one. */
-function isSame(one: FoundExchange, other: FoundExchange): boolean {
-  if (one.method !== other.method || one.target !== other.target || one.status !== other.status) return false
-  if (one.at === other.at && one.until === other.until) return true
-  const isSameObserver = one.recording === other.recording && observerOf(one.entry) === observerOf(other.entry)
-  return !isSameObserver && other.at <= one.until + DELAY
-}
-
-function hasBody({ entry: { response } }: FoundExchange): boolean {
-  const content = isObject(response) ? response['content'] : undefined
-  return isObject(content) && typeof content['text'] === 'string' && content['text'] !== ''
-}

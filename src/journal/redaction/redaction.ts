@@ -7,12 +7,6 @@ import type { RecordedBody } from '../entry.ts'
 import { HIDDEN, SHAPES } from './key-shapes.ts'
 import { type Secrets, SHORT } from './secrets.ts'
 
-/**
- * A function that hides secrets in a text. With `end`, it returns the text up to there. What comes after only helps to
- * recognise a secret that the end would cut.
- */
-export type Redact = (text: string, end?: number) => string
-
 /** Names of header fields and of query parameters with secrets. The scheme of such a field stays visible. */
 const CREDENTIAL = /^key$|api[-_]?key|access[-_]?key|token|secret|auth(?!enticate)|passw|cookie/i
 const WITH_SCHEME = /^(\S+)\s+(.+)$/
@@ -26,28 +20,16 @@ const NAMES = { limit: 1_000, longest: 100 }
 /** Clients send the same few names of fields with each request. */
 export const isCredential = memoize((name) => CREDENTIAL.test(name), NAMES)
 
-/** The credentials of a message in its query and its header fields. In `headers`, names and values alternate. */
+/** The credentials of a message in its header fields and its query. In `headers`, names and values alternate. */
 export function findCredentials(headers: readonly string[], target: string): string[] {
-  return [...credentialsIn(headers), ...credentialsInQuery(target)]
-}
-
-/** The credentials in header fields. */
-export function credentialsIn(headers: readonly string[]): string[] {
   const found: string[] = []
   for (let index = 0; index < headers.length; index += 2) {
     if (isCredential(headers[index] ?? '')) found.push(...secretsIn(headers[index + 1] ?? ''))
   }
-  return found.filter((secret) => !NO_SECRET.test(secret))
-}
-
-const NONE: readonly string[] = []
-
-/** The credentials in the query of a target. */
-export function credentialsInQuery(target: string): readonly string[] {
   const query = queryOf(target)
-  if (!MAY_NAME_CREDENTIAL.test(query)) return NONE
-  const found = readParameters(query).filter(([name, value]) => isCredential(name) && !NO_SECRET.test(value))
-  return found.map(([, value]) => value)
+  const parameters = MAY_NAME_CREDENTIAL.test(query) ? readParameters(query) : []
+  for (const [name, value] of parameters) if (isCredential(name)) found.push(value)
+  return found.filter((secret) => !NO_SECRET.test(secret))
 }
 
 /**
@@ -65,11 +47,6 @@ export const secretsIn = memoize(
   },
   { limit: 256, longest: 4_096 },
 )
-
-/** Creates a function that hides secrets, in a text that belongs to no request. */
-export function redactorForAll(secrets: Secrets): Redact {
-  return (text, end) => hideSecrets(text, [secrets], undefined, end)
-}
 
 /** The value of a header field without secrets. */
 export function redactField(name: string, value: string, redact: Redact): string {
@@ -153,6 +130,17 @@ export function startOfCharacter(bytes: Buffer, place: number): number {
   return start
 }
 
+/**
+ * A function that hides secrets in a text. With `end`, it returns the text up to there. What comes after only helps to
+ * recognise a secret that the end would cut.
+ */
+export type Redact = (text: string, end?: number) => string
+
+/** Creates a function that hides secrets, in a text that belongs to no request. */
+export function redactorForAll(secrets: Secrets): Redact {
+  return (text, end) => hideSecrets(text, [secrets], undefined, end)
+}
+
 /** An escape in a URL, or in JSON, that may stand for any character. */
 const ESCAPE = /%([\da-f]{2})|\\u00([\da-f]{2})/gi
 
@@ -177,11 +165,9 @@ export function hideSecrets(
   const plain = /[%\\]/.test(text) ? withoutEscapes(text) : text
   const isEscaped = plain !== text && rangesIn(plain, known).length > rangesIn(text, known).length
   const [shownText, limit] = isEscaped ? [plain, Math.max(0, end - (text.length - plain.length))] : [text, end]
-  const ranges = rangesIn(shownText, known)
-  if (ranges.length === 0) return limit >= shownText.length ? shownText : shownText.slice(0, limit)
   let hidden = ''
   let shown = 0
-  for (const [first, last] of merge(ranges)) {
+  for (const [first, last] of rangesIn(shownText, known)) {
     if (first >= limit) break
     hidden += shownText.slice(shown, first) + labelOf(shownText.slice(first, last))
     shown = last
@@ -192,23 +178,33 @@ export function hideSecrets(
 type Range = [start: number, end: number]
 const NOWHERE: readonly Range[] = []
 
-/** Where the secrets are. Nearly all texts have none, for which this makes no object. */
+/** Where the secrets are, in order. Nearly all texts have none, for which this makes no object. */
 function rangesIn(text: string, known: readonly Secrets[]): readonly Range[] {
-  let ranges: Range[] | undefined
-  const look = (pattern: RegExp) => {
-    if (text.search(pattern) < 0) return
-    ranges ??= []
-    for (const { 0: found, index } of text.matchAll(pattern)) ranges.push([index, index + found.length])
+  let ranges = rangesOf(SHAPES, text)
+  for (const { pattern } of known) {
+    const found = pattern === undefined ? NOWHERE : rangesOf(pattern, text)
+    if (found !== NOWHERE) ranges = merge([...ranges, ...found].sort(([one], [other]) => one - other))
   }
-  look(SHAPES)
-  for (const { pattern } of known) if (pattern !== undefined) look(pattern)
-  return ranges ?? NOWHERE
+  return ranges
 }
 
-/** The ranges in order. Overlapping ranges become one. */
-function merge(ranges: readonly Range[]): Range[] {
+function rangesOf(pattern: RegExp, text: string): readonly Range[] {
+  if (text.search(pattern) < 0) return NOWHERE
+  return merge(matchesOf(pattern, text))
+}
+
+function* matchesOf(pattern: RegExp, text: string): Generator<Range> {
+  for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+    yield [match.index, match.index + match[0].length]
+    // Another secret may begin within this one. What looks like a key is never followed by more of it.
+    if (pattern !== SHAPES) pattern.lastIndex = match.index + 1
+  }
+}
+
+/** Overlapping ranges become one. They are in the order of their starts. */
+function merge(ranges: Iterable<Range>): Range[] {
   const merged: Range[] = []
-  for (const [start, end] of ranges.toSorted(([one], [other]) => one - other)) {
+  for (const [start, end] of ranges) {
     const last = merged.at(-1)
     if (last !== undefined && start < last[1]) last[1] = Math.max(last[1], end)
     else merged.push([start, end])

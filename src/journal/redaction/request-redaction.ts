@@ -8,8 +8,7 @@ import { outline } from '../../ground/show.ts'
 import { fieldOf, type RecordedBody } from '../entry.ts'
 import { HIDDEN, isShaped } from './key-shapes.ts'
 import {
-  credentialsIn,
-  credentialsInQuery,
+  findCredentials,
   hideSecrets,
   type Redact,
   recordBody,
@@ -30,8 +29,8 @@ const OWN_FIELDS: ReadonlySet<string | number> = new Set([
 /** How many redactions are kept: one for each key that clients use at the time. */
 const KEPT = 256
 
-/** How many keys of accounts are known at most, the newest. A server may give any number of keys. */
-const KNOWN = 1_000
+/** How many keys of accounts are known at most, the newest. A search for many more takes longer than a request. */
+const KNOWN = 300
 /** The number of characters that are kept of a value from a body that is too long. */
 const VALUE = 500
 
@@ -69,7 +68,7 @@ export class RequestRedaction {
   }
 
   /** Hides the secrets in an immutable JSON value. */
-  within<Value extends object>(value: Value): Value {
+  within<Value>(value: Value): Value {
     return redactWithin(value, this.redact)
   }
 
@@ -88,12 +87,9 @@ export class RequestRedaction {
 
   /** Problems of a request with a body of so many bytes. Values from a body that is too long are shortened. */
   problems(problems: readonly Problem<string>[], bodySize: number): Problem<string>[] {
-    return problems.map(({ code, reason, field, value, about }) => ({
-      code,
-      ...(reason !== undefined && { reason }),
-      ...(field !== undefined && { field: this.redact(field) }),
+    return problems.map(({ value, ...problem }) => ({
+      ...this.within(problem),
       ...(value !== undefined && { value: this.#value(value, bodySize > this.#limit) }),
-      ...(about !== undefined && { about: this.within(about) }),
     }))
   }
 
@@ -167,7 +163,7 @@ export class RequestRedactions {
 
   of(sender: Sender): RequestRedaction {
     const { headers, target, key } = sender
-    const presented = [...credentialsIn(headers), ...credentialsInQuery(target)]
+    const presented = findCredentials(headers, target)
     const name = [key, fieldOf(headers, 'authorization'), ...presented].join('\n')
     let redaction = this.#kept.get(name)
     if (redaction === undefined) {

@@ -1,13 +1,12 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import { loadContract } from '../../../src/contract/contract.ts'
-import { type Exchange, KnownBody } from '../../../src/exchanges/exchange.ts'
+import type { Exchange } from '../../../src/exchanges/exchange.ts'
 import type { RecordedExchange } from '../../../src/exchanges/har/entry-writer.ts'
 import { HarRecording } from '../../../src/exchanges/har/reader.ts'
 import { HarWriter } from '../../../src/exchanges/har/writer.ts'
-import { type HeaderFields, Keys, REDACTED, readFields } from '../../../src/exchanges/keys.ts'
+import { type HeaderFields, Keys, REDACTED } from '../../../src/exchanges/keys.ts'
 import type { Json } from '../../../src/ground/json.ts'
 import { expectHar } from '../../support/har-schema.ts'
 import { it as test } from '../../support/program.ts'
@@ -103,51 +102,6 @@ describe('The writer', () => {
       { kind: 'sent', scheme: 'Bearer', key: 'key 1', isWord: true },
     ])
     expect(fourth?.response?.body).toMatchObject({ text: '' })
-  })
-
-  it('writes exchanges that are read back equal', async ({ folder }) => {
-    const body = fc.oneof(
-      fc.string({ unit: 'binary' }).map((text) => Buffer.from(text)),
-      fc.uint8Array().map(Buffer.from),
-    )
-    const name = fc.stringMatching(/^X-[a-z]{1,9}$/)
-    const field = fc.tuple(name, fc.stringMatching(/^[!-~]([ -~]{0,20}[!-~])?$/))
-    const passed = fc.record({
-      method: fc.constantFrom('GET', 'patch', 'get', 'POST', 'DELETE'),
-      path: fc.string({ unit: 'grapheme' }).map((id) => `/domaingroups?id=${encodeURIComponent(id)}`),
-      fields: fc.array(field, { maxLength: 3 }),
-      body,
-      status: fc.integer({ min: 200, max: 599 }).filter((status) => status !== 204 && status !== 304),
-      answerFields: fc.array(field, { minLength: 1, maxLength: 3 }),
-      answer: body,
-    })
-    let file = 0
-    await fc.assert(
-      fc.asyncProperty(fc.array(passed, { minLength: 1, maxLength: 5 }), async (all) => {
-        const keys = new Keys()
-        const path = join(folder, `${++file}.har`)
-        await record(
-          path,
-          all.map((each, index) => passedOn(keys, { ...each, after: 10 * index })),
-        )
-        const exchanges = await readBack(path)
-        const shown = ({ request, response }: Exchange) => ({ request, response })
-        expect(exchanges.map(shown)).toEqual(
-          all.map(({ method, path: target, fields, body: bytes, status, answerFields, answer }) => ({
-            request: {
-              ...{ method, target: `/api/v1${target}`, credentials: { kind: 'none' } },
-              ...{ headers: readFields(fields, (text) => text), body: new KnownBody(bytes) },
-            },
-            response: {
-              status,
-              headers: readFields(answerFields, (text) => text),
-              body: new KnownBody(answer),
-            },
-          })),
-        )
-      }),
-      { numRuns: 200 },
-    )
   })
 
   it('appends to a file that is whole between two writes, and loses only the torn line of a write', async ({
