@@ -1,6 +1,7 @@
-import type { Ajv2020, ErrorObject, Format, Options } from 'ajv/dist/2020.js'
+import type { Ajv2020, ErrorObject, Format, Options, ValidateFunction } from 'ajv/dist/2020.js'
 import type { Json } from '../ground/json.ts'
-import { loadModule } from '../ground/package-files.ts'
+import { isSource, loadModule } from '../ground/package-files.ts'
+import { digestOf } from '../ground/secrets.ts'
 import { SCHEMA_EXTENSIONS } from './extensions.ts'
 
 /** What a validator finds: all errors, or the first one, which is faster. */
@@ -11,31 +12,54 @@ export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 
 /** Finds the errors of a value. */
 export type FindErrors = (value: unknown) => readonly ErrorObject[]
-export type SchemaCompiler = (schema: Json, extent: Extent) => FindErrors
+export type SchemaCompiler = (schema: Json, extent?: Extent) => FindErrors
+
+type Formats = Readonly<Record<string, Format>>
+/** What the build has written: makers of validators, which find all errors, by the names of their schemas. */
+type Prepared = Readonly<Record<string, (formats: Formats) => ValidateFunction>>
 
 const NONE: readonly never[] = []
 
-/** A compiler of schemas. It loads ajv for the first of them. Schemas that are written alike have one validator. */
-export function createCompiler(formats: Readonly<Record<string, Format>>, options: Options = {}): SchemaCompiler {
+/**
+ * A compiler of schemas, in which schemas that are written alike have one validator. It is that of the file `prepared` in
+ * the package, if it has one: to load ajv and to compile a schema takes longer than a start without them.
+ */
+export function createCompiler(formats: Formats, prepared?: string, options: Options = {}): SchemaCompiler {
   const ajvs: Partial<Record<Extent, Ajv2020>> = {}
   const compiled = new Map<string, FindErrors>()
-  return (schema, extent) => {
-    const key = extent + JSON.stringify(schema)
-    let find = compiled.get(key)
+  return (schema, extent = 'all') => {
+    const name = nameOf(schema)
+    let find = compiled.get(extent + name)
     if (find === undefined) {
-      const { Ajv2020 } = loadModule('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js')
-      const usual = { strictTypes: false, allowUnionTypes: true, validateSchema: false, verbose: true, formats }
-      // In binary, a number such as 99.9 is no exact multiple of 0.1.
-      ajvs[extent] ??= new Ajv2020({
-        ...usual,
-        multipleOfPrecision: 9,
-        allErrors: extent === 'all',
-        ...options,
-      }).addVocabulary([...SCHEMA_EXTENSIONS, 'example'])
-      const validate = ajvs[extent].compile(schema)
+      const prepare = prepared === undefined || isSource || extent !== 'all' ? undefined : makersIn(prepared)[name]
+      const validate =
+        prepare === undefined
+          ? (ajvs[extent] ??= createAjv(formats, extent, options)).compile(schema)
+          : prepare(formats)
       find = (value) => (validate(value) ? NONE : (validate.errors ?? NONE))
-      compiled.set(key, find)
+      compiled.set(extent + name, find)
     }
     return find
   }
+}
+
+/** Node.js keeps what it has loaded. */
+function makersIn(prepared: string): Prepared {
+  return loadModule(prepared) as Prepared
+}
+
+/** The same for schemas that are written alike. */
+export function nameOf(schema: Json): string {
+  return `of_${digestOf(JSON.stringify(schema))}`
+}
+
+export function createAjv(formats: Formats, extent: Extent, options: Options): Ajv2020 {
+  const { Ajv2020 } = loadModule('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js')
+  return new Ajv2020({
+    ...{ strictTypes: false, allowUnionTypes: true, validateSchema: false, verbose: true, formats },
+    // In binary, a number such as 99.9 is no exact multiple of 0.1.
+    multipleOfPrecision: 9,
+    allErrors: extent === 'all',
+    ...options,
+  }).addVocabulary([...SCHEMA_EXTENSIONS, 'example'])
 }
