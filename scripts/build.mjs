@@ -57,8 +57,8 @@ async function writeDocuments() {
   writeFileSync('openapi.tolerant.yaml', await writeTolerantDocument(own))
   writeFileSync('dist/admin/openapi.json', JSON.stringify(expandShortForm(control)))
   writeFileSync('dist/openapi.json', JSON.stringify(own))
-  writeFileSync('dist/admin/validators.cjs', writeValidators((await loadControlApi()).document))
-  writeFileSync(WHOLE, writeValidators((await loadContract()).document, { answers: true }))
+  writeFileSync('dist/admin/validators.cjs', await writeValidators((await loadControlApi()).document))
+  writeFileSync(WHOLE, await writeValidators((await loadContract()).document, { answers: true }))
 }
 
 /** Makes one HTML file of src/dashboard. It contains the style and the script, because the page may load nothing. */

@@ -24,7 +24,10 @@ const NONE: readonly never[] = []
  * A compiler of schemas, in which schemas that are written alike have one validator. It is that of the file `prepared` in
  * the package, if it has one: to load ajv and to compile a schema takes longer than a start without them.
  */
-export function createCompiler(formats: Formats, prepared?: string, options: Options = {}): SchemaCompiler {
+export function createCompiler(
+  formats: Formats,
+  { prepared, ...options }: Options & { prepared?: string } = {},
+): SchemaCompiler {
   const ajvs: Partial<Record<Extent, Ajv2020>> = {}
   const compiled = new Map<string, FindErrors>()
   return (schema, extent = 'all') => {

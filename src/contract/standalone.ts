@@ -1,5 +1,3 @@
-import { _ } from 'ajv/dist/2020.js'
-import standaloneCode from 'ajv/dist/standalone/index.js'
 import { compileApi } from './api-compiler.ts'
 import type { ApiDocument } from './document.ts'
 import { createAjv, nameOf, UUID } from './schema-compiler.ts'
@@ -12,12 +10,14 @@ const FORMATS = { uuid: UUID, hostname: anything, 'idn-hostname': anything, 'dat
  * which is parsed when it is called. The build writes it, so that who takes the document as it is needs no ajv. `answers`:
  * also those of responses.
  */
-export function writeValidators(document: ApiDocument, { answers = false } = {}): string {
+export async function writeValidators(document: ApiDocument, { answers = false } = {}): Promise<string> {
+  const { _ } = await import('ajv/dist/2020.js')
+  const { default: standalone } = await import('ajv/dist/standalone/index.js')
   const ajv = createAjv(FORMATS, 'all', { code: { source: true, formats: _`formats` } })
   const written = new Map<string, string>()
   const { operations } = compileApi(document, {
     compile(schema) {
-      const code = standaloneCode.default(ajv, ajv.compile(schema))
+      const code = standalone.default(ajv, ajv.compile(schema))
       written.set(nameOf(schema), `(formats) => {\nconst module = {}\n${code}\nreturn module.exports\n}`)
       return () => []
     },

@@ -60,7 +60,7 @@ export const widestOf = memoizeWeakly((contract: Contract): Widest => {
   const inside = refusals.filter(({ isOutside }) => !isOutside)
   const outside = refusals.filter(({ isOutside, code }) => isOutside || CHECKED_FIRST.has(code))
   const open = openPlaces(assumptions)
-  const compile = createCompiler(FORMATS, undefined, { inlineRefs: false })
+  const compile = createCompiler(FORMATS, { inlineRefs: false })
   let resolved: unknown
   /** What an overlay has removed from the document permits everything. */
   function schemaAt(pointer: string): Json {

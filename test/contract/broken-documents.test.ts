@@ -204,7 +204,7 @@ describe('a document is taken', () => {
     const control = expandShortForm(await readSource([], file))
     await checkSource(control, file)
     const document = prepareDocument(control, { file, codes: ADMIN_CODES })
-    const compile = createCompiler({ 'date-time': true, duration: true }, undefined, { validateSchema: true })
+    const compile = createCompiler({ 'date-time': true, duration: true }, { validateSchema: true })
     expect(compileApi(document, { compile, atOnce: true }).operations.length).toBeGreaterThan(40)
   })
 })
