@@ -30,15 +30,16 @@ export function createCompiler(
 ): SchemaCompiler {
   const ajvs: Partial<Record<Extent, Ajv2020>> = {}
   const compiled = new Map<string, FindErrors>()
+  function ajvFor(extent: Extent): Ajv2020 {
+    ajvs[extent] ??= createAjv(formats, extent, options)
+    return ajvs[extent]
+  }
   return (schema, extent = 'all') => {
     const name = nameOf(schema)
     let find = compiled.get(extent + name)
     if (find === undefined) {
       const prepare = prepared === undefined || isSource || extent !== 'all' ? undefined : makersIn(prepared)[name]
-      const validate =
-        prepare === undefined
-          ? (ajvs[extent] ??= createAjv(formats, extent, options)).compile(schema)
-          : prepare(formats)
+      const validate = prepare?.(formats) ?? ajvFor(extent).compile(schema)
       find = (value) => (validate(value) ? NONE : (validate.errors ?? NONE))
       compiled.set(extent + name, find)
     }
