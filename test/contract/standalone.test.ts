@@ -1,16 +1,18 @@
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import type { ValidateFunction } from 'ajv/dist/2020.js'
 import { expect, it } from 'vitest'
 import { compileApi } from '../../src/contract/api-compiler.ts'
 import { loadContract } from '../../src/contract/contract.ts'
 import { loadControlApi } from '../../src/contract/control-api.ts'
 import { createCompiler, nameOf, UUID } from '../../src/contract/schema-compiler.ts'
-import { writeValidators } from '../../src/contract/standalone.ts'
 import type { Json } from '../../src/ground/json.ts'
-import { runShell } from '../support/program-process.ts'
+import { ROOT, runShell } from '../support/program-process.ts'
 
 const isPlain = (text: string) => /^[a-z.]+$/.test(text)
 const FORMATS = { uuid: UUID, hostname: isPlain, 'idn-hostname': isPlain, 'date-time': isPlain, duration: isPlain }
+
+type Written = Readonly<Record<string, (formats: object) => ValidateFunction>>
 
 /** Values that break each kind of keyword somewhere. */
 const VALUES: readonly unknown[] = [
@@ -29,17 +31,15 @@ const VALUES: readonly unknown[] = [
 ]
 
 it.each([
-  ['the service, with its responses', loadContract, true],
-  ['the control plane', loadControlApi, false],
-])('The validators that the build writes of %s find what those of ajv find', async (_, load, answers) => {
+  ['the service, with its responses', loadContract, 'dist/validators.cjs', true],
+  ['the control plane', loadControlApi, 'dist/admin/validators.cjs', false],
+])('The validators that the build has written of %s find what those of ajv find', async (_, load, path, answers) => {
   const { document } = await load()
-  const code = await writeValidators(document, { answers })
-  const module = { exports: {} as Record<string, (formats: object) => ValidateFunction> }
-  new Function('module', 'require', code)(module, createRequire(import.meta.url))
+  const written: Written = createRequire(import.meta.url)(join(ROOT, path))
   const ofAjv = createCompiler(FORMATS)
   let errors = 0
   function compile(schema: Json) {
-    const validate = module.exports[nameOf(schema)]?.(FORMATS)
+    const validate = written[nameOf(schema)]?.(FORMATS)
     return (value: unknown) => {
       const expected = ofAjv(schema)(value)
       expect(validate?.(value)).toBe(expected.length === 0)
@@ -62,6 +62,7 @@ it.each([
 /** A first minute: each operation of the service, and some of the control plane. */
 const MINUTE = `
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { startUnderstudy } from 'dmarc-understudy'
 const service = await startUnderstudy({ listen: false, fixture: 'demo' })
 const account = await service.createAccount({ fixture: 'empty' })
