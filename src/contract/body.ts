@@ -105,7 +105,7 @@ export function acceptsType(type: string | undefined, settings: Pick<Settings, '
 const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** The text of a body; `undefined` if it is no UTF-8. */
-export function decodeBody(bytes: Buffer): string | undefined {
+function decodeBody(bytes: Buffer): string | undefined {
   try {
     return UTF_8.decode(bytes)
   } catch {
@@ -117,7 +117,7 @@ export function decodeBody(bytes: Buffer): string | undefined {
  * The bytes of a body, or `undefined` as soon as there are more than `longest`; the rest is then read and discarded.
  * Rejects with `ClientGone`.
  */
-export function receiveBody(
+function receiveBody(
   { headers, body }: Pick<Arrival, 'headers' | 'body'>,
   longest: number,
 ): Awaitable<Buffer | undefined> {
