@@ -13,7 +13,7 @@ const FORMATS = { uuid: UUID, hostname: anything, 'idn-hostname': anything, 'dat
 export async function writeValidators(document: ApiDocument, { answers = false } = {}): Promise<string> {
   const { _ } = await import('ajv/dist/2020.js')
   const { default: standalone } = await import('ajv/dist/standalone/index.js')
-  const ajv = createAjv(FORMATS, 'all', { code: { source: true, formats: _`formats` } })
+  const ajv = createAjv(FORMATS, { code: { source: true, formats: _`formats` } })
   const written = new Map<string, string>()
   const { operations } = compileApi(document, {
     compile(schema) {
