@@ -41,6 +41,8 @@ describe('a problem is answered', () => {
   const NO_HOST = '`domains[3]` must be a valid hostname, which "no host" is not.'
   const about = { limit: 100, count: 101 }
   const plan = { plan: 'sand', lowest: 'stone' }
+  const cap = { plan: 'sand', limit: 3, count: 4 }
+  const TOO_MANY = 'The plan sand includes 3 domain groups, and 4 are too many.'
   const body = 'invalid_request_body'
   const name = { code: 'invalid_name', field: '/name' } as const
   const host = { code: 'invalid_domain', field: '/domains/3', value: 'no host' } as const
@@ -50,6 +52,7 @@ describe('a problem is answered', () => {
     ['by its code', { code: 'invalid_json' }, 400, NO_JSON],
     ['in the words of its reason', { code: body, reason: 'absent' }, 400, 'Request body must not be empty.'],
     ['with the status of its reason', { code: 'unauthorized', reason: 'plan', about: plan }, 403, TOO_LOW],
+    ['with the status of another reason', { code: 'unauthorized', reason: 'group-cap', about: cap }, 403, TOO_MANY],
     ['by its code when the reason has no words', { code: 'invalid_json', reason: 'bytes' }, 400, NO_JSON],
     ['by its code when the reason is __proto__', { code: 'invalid_json', reason: '__proto__' }, 400, NO_JSON],
     ['with the field', { ...domains, reason: 'required' }, 400, 'The field `domains` is required.'],
