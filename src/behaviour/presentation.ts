@@ -46,10 +46,9 @@ export function echoDomains(
   return changed.map((name) => spellings.get(name) ?? name)
 }
 
-/** The first spelling of each name, by canonical form. */
+/** The spelling of each name, by canonical form. No request that names a domain twice is accepted. */
 export function spellingsOf(sent: readonly string[], names: readonly string[]): ReadonlyMap<string, string> {
-  // The first entry for a key must win, so it comes last.
-  return new Map(names.map((name, index) => [name, sent[index] ?? name] as const).toReversed())
+  return new Map(names.map((name, index) => [name, sent[index] ?? name]))
 }
 
 /** The order of a list in a response: by creation, by name, or the newest item first. */
