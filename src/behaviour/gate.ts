@@ -222,8 +222,7 @@ function rateLimited({ limit, resetAt }: Allowance, path: string): Refusal {
 
 /** The account's key with this hash. */
 export function findKey({ keys }: AccountState, keyHash: string): ApiKey | undefined {
-  for (const key of keys) if (key.hash === keyHash) return key
-  return undefined
+  return keys.find(({ hash }) => hash === keyHash)
 }
 
 function targetOf(operation: Operation, method: string, key: ApiKey): FaultTarget {

@@ -1,5 +1,20 @@
+import type { Contract } from '../contract/contract.ts'
 import type { AccountState, DomainGroup } from '../domain/account.ts'
 import type { Settings } from '../domain/settings.ts'
+import type { Json } from '../ground/json.ts'
+
+/**
+ * The hostnames in a field of a conforming body, in canonical form. An entry that is no hostname stays unchanged. Only
+ * a field whose schema permits any string can have such an entry.
+ */
+export function hostnamesIn(
+  body: Json,
+  field: string,
+  { canonicalHostname }: Pick<Contract, 'canonicalHostname'>,
+): string[] {
+  const names = (body[field] ?? []) as string[]
+  return names.map((name) => canonicalHostname(name) ?? name)
+}
 
 /** The name of a monitored domain in lists. */
 export function spellingOf(name: string, { domains }: AccountState, { spelling }: Pick<Settings, 'spelling'>): string {
@@ -31,8 +46,30 @@ export function echoDomains(
   return changed.map((name) => spellings.get(name) ?? name)
 }
 
-/** The first spelling of each name, by canonical form. */
+/** The spelling of each name, by canonical form. No request that names a domain twice is accepted. */
 export function spellingsOf(sent: readonly string[], names: readonly string[]): ReadonlyMap<string, string> {
-  // The first entry for a key must win, so it comes last.
-  return new Map(names.map((name, index) => [name, sent[index] ?? name] as const).toReversed())
+  return new Map(names.map((name, index) => [name, sent[index] ?? name]))
+}
+
+/** The order of a list in a response: by creation, by name, or the newest item first. */
+export type ListOrder = 'addition' | 'alphabetical' | 'newest-first'
+
+/** Items in order of creation, in another order. Names are compared by their code units. */
+export function arrange<Item>(
+  items: readonly Item[],
+  order: ListOrder,
+  nameOf: (item: Item) => string,
+): readonly Item[] {
+  switch (order) {
+    case 'addition':
+      return items
+    case 'newest-first':
+      return items.toReversed()
+    case 'alphabetical':
+      return items.toSorted((one, other) => compare(nameOf(one), nameOf(other)))
+  }
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0
 }

@@ -19,11 +19,7 @@ export function bindBehaviours(contract: Contract, { behaviours, simulator }: Se
   const bound = new Map(contract.operations.map((operation) => [operation, findBehaviour(operation, behaviours)]))
   return {
     ...contract,
-    behaviourOf(operation) {
-      const behaviour = bound.get(operation)
-      if (behaviour === undefined) throw new Error(`The contract has no operation ${operation.id}.`)
-      return behaviour
-    },
+    behaviourOf: (operation) => bound.get(operation) as OperationBehaviour,
     traitsOf: simulator ? simulatedTraits : () => NO_TRAITS,
   }
 }

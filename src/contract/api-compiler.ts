@@ -12,7 +12,7 @@ import { ContractError } from './contract-error.ts'
 import type { ApiDocument } from './document.ts'
 import { defaultCodesOf, problemOf, problemsOf } from './problems.ts'
 import { type Rule, readRules } from './rules.ts'
-import type { Extent, FindErrors, SchemaCompiler } from './schema-compiler.ts'
+import type { FindErrors, SchemaCompiler } from './schema-compiler.ts'
 import { compileWriter as compileFixedWriter } from './writer.ts'
 
 /** A parameter object of OpenAPI, without references. */
@@ -69,11 +69,11 @@ export function compileApi(document: ApiDocument, options: CompilerOptions): Api
   }
 
   /** The errors of values by the schema at `pointer`. */
-  function errorsOf(schema: unknown, pointer: string, extent: Extent = 'all'): FindErrors {
+  function errorsOf(schema: unknown, pointer: string): FindErrors {
     let find: FindErrors | undefined
     function compileSchema(): FindErrors {
       try {
-        return compile(schema as Json, extent)
+        return compile(schema as Json)
       } catch (cause) {
         throw new ContractError(file, pointer, `The schema cannot be compiled: ${(cause as Error).message}.`)
       }
@@ -166,7 +166,7 @@ export function compileApi(document: ApiDocument, options: CompilerOptions): Api
     return readRules(valueAt(resolved, `${holder}/x-rule`), holder).map((rule) => {
       const { id, when } = rule
       if (when === undefined) return { ...rule, matches: () => true }
-      const find = errorsOf(when, `${pointTo(`${holder}/x-rule`, id)}/when`, 'first')
+      const find = errorsOf(when, `${pointTo(`${holder}/x-rule`, id)}/when`)
       return { ...rule, matches: (evidence) => find(evidence).length === 0 }
     })
   }

@@ -1,11 +1,9 @@
 import { type Problem, type Refusal, refuse } from '../domain/errors.ts'
 import type { Settings } from '../domain/settings.ts'
-import type { Arrival } from '../ground/arrival.ts'
+import type { Arrival, BodyStream } from '../ground/arrival.ts'
 import { type Awaitable, whenReady } from '../ground/awaitable.ts'
 import { bytesOf, type Content, isCut, textOf } from '../ground/content.ts'
 import type { Operation } from './api.ts'
-import { acceptsType, decodeBody } from './charset.ts'
-import { receiveBody } from './reception.ts'
 
 /** A JSON value, or the reason why a body has none. `content` is what was received, acceptable or not. */
 export type ReadBody = { ok: true; value: unknown; content: Content } | (Refusal & { content?: Content })
@@ -91,4 +89,70 @@ export function tooLarge(limit: number): Problem {
 /** RFC 9112 §6.3: a request without either field has no body. */
 export function hasBody({ headers }: Pick<Arrival, 'headers'>): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
+export const BYTE_ORDER_MARK = '\ufeff'
+
+const UTF8_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i
+
+/** Whether a body with this Content-Type is read. */
+export function acceptsType(type: string | undefined, settings: Pick<Settings, 'contentType'>): boolean {
+  // The setting is read only for a type that it can make a difference to.
+  return UTF8_TYPE.test(type ?? '') || settings.contentType === 'ignored'
+}
+
+/** RFC 8259 §8.1: JSON is UTF-8 without a byte order mark. Such a mark stays in the text, which is then no JSON. */
+const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** The text of a body; `undefined` if it is no UTF-8. */
+function decodeBody(bytes: Buffer): string | undefined {
+  try {
+    return UTF_8.decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * The bytes of a body, or `undefined` as soon as there are more than `longest`; the rest is then read and discarded.
+ * Rejects with `ClientGone`.
+ */
+function receiveBody(
+  { headers, body }: Pick<Arrival, 'headers' | 'body'>,
+  longest: number,
+): Awaitable<Buffer | undefined> {
+  const isWhole = Buffer.isBuffer(body)
+  const size = isWhole ? body.length : Number(headers['content-length'] ?? 0)
+  if (size <= longest) return isWhole ? body : collect(body, longest)
+  if (!isWhole) body.resume()
+  return undefined
+}
+
+function collect(stream: BodyStream, longest: number): Promise<Buffer | undefined> {
+  return new Promise((resolve, reject) => {
+    const leave = () => reject(new ClientGone())
+    // The connection may have been lost while the request waited behind another one.
+    if (stream.destroyed) return leave()
+    const chunks: Buffer[] = []
+    let length = 0
+    function take(chunk: Buffer): void {
+      length += chunk.length
+      if (length <= longest) return void chunks.push(chunk)
+      stream.off('data', take)
+      stream.resume()
+      resolve(undefined)
+    }
+    stream.on('data', take)
+    stream.once('end', () => resolve(Buffer.concat(chunks)))
+    // After a lost connection or a bad chunk, no client waits for an answer.
+    stream.once('error', leave)
+    stream.once('close', () => {
+      if (!stream.complete) leave()
+    })
+  })
+}
+
+/** The client left before its request was complete, so there is no client to answer. */
+export class ClientGone extends Error {
+  override name = 'ClientGone'
 }

@@ -94,7 +94,7 @@ const hostnamesUnder = memoize(
       'idn-hostname': (name: string) => canonical(name) !== undefined,
       uuid: UUID,
     }
-    return { canonicalHostname: canonical, compile: createCompiler(formats) }
+    return { canonicalHostname: canonical, compile: createCompiler(formats, { prepared: './dist/validators.cjs' }) }
   },
   { limit: 10 },
 )

@@ -46,7 +46,7 @@ export function loadControlApi(): Promise<Api> {
     const source = isSource ? expandShortForm(written) : written
     const document = prepareDocument(source, { file: CONTROL_DOCUMENT, codes: ADMIN_CODES })
     const formats = { 'date-time': isInstant, duration: (given: string) => parseDuration(given) !== undefined }
-    return compileApi(document, { compile: createCompiler(formats) })
+    return compileApi(document, { compile: createCompiler(formats, { prepared: './dist/admin/validators.cjs' }) })
   })
   return api
 }

@@ -1,7 +1,7 @@
 import type { ErrorObject } from 'ajv/dist/2020.js'
 import { isObject, type Json, pointTo, stepsOf, valueAt } from '../ground/json.ts'
 import { type Violation, violationOf } from '../ground/schema.ts'
-import type { Extent, FindErrors } from './schema-compiler.ts'
+import type { FindErrors } from './schema-compiler.ts'
 
 /** A violation, and the place in the document of what was expected. */
 export interface PlacedViolation extends Violation {
@@ -21,7 +21,7 @@ const NONE: readonly never[] = []
 export function createPlacedCheck(
   document: Json,
   pointer: string,
-  compile: (extent: Extent) => FindErrors,
+  compile: (findsAll: boolean) => FindErrors,
 ): PlacedCheck {
   let [findFirst, findAll]: (FindErrors | undefined)[] = []
   /** Who asks again and again gets the same answer, which the reader of exchanges makes one object. */
@@ -30,13 +30,13 @@ export function createPlacedCheck(
   return (value, long = false) => {
     if (value === latest && latest !== undefined) return NONE
     // Nearly all values are valid, and this shows it in half the time.
-    findFirst ??= compile('first')
+    findFirst ??= compile(false)
     const first = findFirst(value)
     if (first.length === 0) {
       latest = value
       return NONE
     }
-    if (!long) findAll ??= compile('all')
+    if (!long) findAll ??= compile(true)
     return likeliestErrors(long ? first : (findAll?.(value) ?? first)).map((error) => {
       const { schemaPath } = error
       const place = places.get(schemaPath) ?? walkTo(document, pointer, ...stepsOf(decodeURI(schemaPath.slice(1))))

@@ -3,7 +3,6 @@ import { type Content, contentOf } from '../ground/content.ts'
 import { isObject } from '../ground/json.ts'
 import { type DescribedViolation, reportViolation, type Violation } from '../ground/schema.ts'
 import type { Api, Operation, ResponseContract } from './api.ts'
-import { errorEnvelope } from './envelope.ts'
 
 /** What happens to a response that violates the contract. Such a response is a bug of this program. */
 export type ResponseValidation = 'error' | 'warn' | 'off'
@@ -125,4 +124,21 @@ export function inForm({ defaults, fields }: Pick<ResponseContract, 'defaults' |
 
 function undocumented(): Violation[] {
   return [{ pointer: '', keyword: 'responses', reason: 'has a status that is not documented', value: undefined }]
+}
+
+/** The content of an error response. The control plane adds more to it. */
+export interface ErrorContent {
+  code: string
+  message: string
+}
+
+/** The envelope of every error response, of the service and of the control plane. No other module writes one. */
+export interface ErrorEnvelope<Content extends ErrorContent = ErrorContent> {
+  success: false
+  error: Content
+}
+
+/** Source: "`{success: false, error: {code: string, message: string}}` on failure". */
+export function errorEnvelope<Content extends ErrorContent>(error: Content): ErrorEnvelope<Content> {
+  return { success: false, error }
 }

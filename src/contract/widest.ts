@@ -60,7 +60,8 @@ export const widestOf = memoizeWeakly((contract: Contract): Widest => {
   const inside = refusals.filter(({ isOutside }) => !isOutside)
   const outside = refusals.filter(({ isOutside, code }) => isOutside || CHECKED_FIRST.has(code))
   const open = openPlaces(assumptions)
-  const compile = createCompiler(FORMATS, { inlineRefs: false })
+  const compileFirst = createCompiler(FORMATS, { inlineRefs: false, allErrors: false })
+  const compileAll = createCompiler(FORMATS, { inlineRefs: false })
   let resolved: unknown
   /** What an overlay has removed from the document permits everything. */
   function schemaAt(pointer: string): Json {
@@ -68,7 +69,7 @@ export const widestOf = memoizeWeakly((contract: Contract): Widest => {
     return (valueAt(resolved, pointer) ?? {}) as Json
   }
   const checkAt = memoize(
-    (pointer) => createPlacedCheck(source, pointer, (extent) => compile(schemaAt(pointer), extent)),
+    (pointer) => createPlacedCheck(source, pointer, (all) => (all ? compileAll : compileFirst)(schemaAt(pointer))),
     { limit: Number.POSITIVE_INFINITY },
   )
   function isOpen(place: string): boolean {

@@ -11,10 +11,14 @@ export const compileShortWriter: WriterCompiler = () => JSON.stringify
 
 /**
  * A function that writes JSON by the schema. A number whose `multipleOf` is a fraction keeps its decimals: `100.0`, not
- * `100`. If the schema has no such number, the function is `JSON.stringify`.
+ * `100`. It reads the schema when it is first called.
  */
 export function compileWriter(schema: unknown): Writer {
-  return writerFor(schema) ?? JSON.stringify
+  let write: Writer | undefined
+  return (value) => {
+    write ??= writerFor(schema) ?? JSON.stringify
+    return write(value)
+  }
 }
 
 function writerFor(schema: unknown): Writer | undefined {

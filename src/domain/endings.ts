@@ -12,19 +12,23 @@ export interface PendingEndings {
 
 type EndingRules = Pick<Settings, 'refresh' | 'gracePeriod'>
 
-/** The instants of an ending, including past ones. At each instant, the window or the period is just over. */
-const INSTANTS = {
-  'window-end': ({ windowEnds }: PendingEndings) => windowEnds,
-  refresh: ({ now }: PendingEndings, { refresh }: EndingRules) => [refreshOf(refreshDay(now, refresh) + 1, refresh)],
-  'grace-end': ({ keys }: PendingEndings, { gracePeriod }: EndingRules) =>
-    keys.map(({ createdAt }) => createdAt + gracePeriod * 1000),
-} as const
-
 /** The end of a quota window, the daily refresh, and the end of the grace period of a key. */
-export type Ending = keyof typeof INSTANTS
+export type Ending = 'window-end' | 'refresh' | 'grace-end'
 
-/** The instant of the next ending of this kind; `undefined` if there is none. */
-export function nextEnding(ending: Ending, pending: PendingEndings, rules: EndingRules): number | undefined {
-  const coming = INSTANTS[ending](pending, rules).filter((instant) => instant > pending.now)
-  return coming.length === 0 ? undefined : coming.reduce((first, instant) => Math.min(first, instant))
+/**
+ * The instant of the next ending of this kind, at which the window or the period is just over; `undefined` if there is
+ * none.
+ */
+export function nextEnding(
+  ending: Ending,
+  { now, windowEnds, keys }: PendingEndings,
+  { refresh, gracePeriod }: EndingRules,
+): number | undefined {
+  const instants = {
+    'window-end': windowEnds,
+    refresh: [refreshOf(refreshDay(now, refresh) + 1, refresh)],
+    'grace-end': keys.map(({ createdAt }) => createdAt + gracePeriod * 1000),
+  }
+  const coming = instants[ending].filter((instant) => instant > now)
+  return coming.length === 0 ? undefined : Math.min(...coming)
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Arrival } from '../ground/arrival.ts'
-import { waitUntil } from '../ground/waiting.ts'
+import { waitUntil } from '../ground/timers.ts'
 
 /** The arrival of a request of Node's HTTP server. Its target may be only the part that belongs to the service. */
 export class ServerArrival implements Arrival {

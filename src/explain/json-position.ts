@@ -1,4 +1,4 @@
-import { BYTE_ORDER_MARK } from '../contract/charset.ts'
+import { BYTE_ORDER_MARK } from '../contract/body.ts'
 import { readJson } from '../ground/json.ts'
 import { printable } from '../ground/show.ts'
 import { isUnread, type RecordedBody, textOf } from '../journal/entry.ts'

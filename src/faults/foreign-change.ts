@@ -1,7 +1,7 @@
-import { hostnamesIn } from '../behaviour/hostnames.ts'
 import { judge } from '../behaviour/judge.ts'
 import type { ConformingRequest, ServiceContract } from '../behaviour/operation.ts'
 import type { OperationId } from '../behaviour/operations/operations.ts'
+import { hostnamesIn } from '../behaviour/presentation.ts'
 import { freshName } from '../behaviour/rehearsal.ts'
 import { operationOf } from '../contract/api.ts'
 import type { AccountState, DomainGroup } from '../domain/account.ts'

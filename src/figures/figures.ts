@@ -12,7 +12,7 @@ import {
   type RecordPin,
   type RecordRules,
 } from '../domain/dmarc.ts'
-import { pinOn } from '../domain/pins.ts'
+import { pinOn } from '../domain/domains.ts'
 import type { Settings } from '../domain/settings.ts'
 import { type Character, characterOf, publishedTags } from './character.ts'
 import { countMessages, countOften, NO_MESSAGES } from './messages.ts'

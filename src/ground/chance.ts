@@ -9,15 +9,6 @@ export type Words = readonly [number, number, number, number]
 
 /** Four 32-bit words from a text. Each letter changes all of them (after cyrb128, public domain). */
 export function wordsOf(text: string): Words {
-  const [a, b, c, d] = absorb(text)
-  return [scramble(a ^ c), scramble(b ^ d ^ a), scramble(c ^ b), scramble(d)]
-}
-
-/** `wordsOf` for texts that are used again and again. At most 1,000 are remembered; few accounts of a server are busy. */
-export const rememberWords: (text: string) => Words = memoize(wordsOf, { limit: 1_000 })
-
-/** The words of a text that may be continued. Only `wordsOf` makes them look random. */
-function absorb(text: string): Words {
   let [a, b, c, d] = [1779033703, 3144134277, 1013904242, 2773480762]
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index)
@@ -26,8 +17,11 @@ function absorb(text: string): Words {
     c = d ^ Math.imul(c ^ unit, 951274213)
     d = a ^ Math.imul(d ^ unit, 2716044179)
   }
-  return [a, b, c, d]
+  return [scramble(a ^ c), scramble(b ^ d ^ a), scramble(c ^ b), scramble(d)]
 }
+
+/** `wordsOf` for texts that are used again and again. At most 1,000 are remembered; few accounts of a server are busy. */
+export const rememberWords: (text: string) => Words = memoize(wordsOf, { limit: 1_000 })
 
 /** A permutation of the 32-bit words that makes neighbours look unrelated (the finalizer of MurmurHash3). */
 export function scramble(word: number): number {

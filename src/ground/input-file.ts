@@ -7,9 +7,6 @@ const LARGEST_INPUT = 256 << 20
 const BYTE_ORDER_MARK = Buffer.from('\ufeff')
 const NEW_LINE = 10
 
-/** Why a file is not read; a phrase whose subject is the file. */
-const WRITTEN_IN_UTF16 = 'is written in UTF-16; save it in UTF-8'
-
 /** What messages say about a kind of file. */
 export interface InputKind {
   /** The name of its content: `overlay`. */
@@ -40,16 +37,8 @@ export async function readInput(
   }
   const bytes = Buffer.concat(chunks)
   if (bytes.length > largest) throw fail(`The file has more than ${largest} bytes, the most for one of its kind.`)
-  return decodeText(bytes, (reason) => fail(`The file ${reason}.`))
-}
-
-/**
- * The text of the bytes of a file, without a byte order mark. If they are not UTF-8, throws what `fail` makes of a phrase
- * whose subject is the file.
- */
-function decodeText(bytes: Buffer, fail: (reason: string) => Error): string {
-  if (isUtf16(bytes)) throw fail(WRITTEN_IN_UTF16)
-  if (!isUtf8(bytes)) throw fail(`is not UTF-8 in line ${foreignLineOf(bytes)}; save it in UTF-8`)
+  if (isUtf16(bytes)) throw fail('The file is written in UTF-16; save it in UTF-8.')
+  if (!isUtf8(bytes)) throw fail(`The file is not UTF-8 in line ${foreignLineOf(bytes)}; save it in UTF-8.`)
   return bytes.toString('utf8', lengthOfMark(bytes))
 }
 

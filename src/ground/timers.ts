@@ -32,3 +32,43 @@ export const readTime = RealDate.now
 
 /** Milliseconds since an arbitrary moment, for durations. It never goes back. */
 export const elapsed = performance.now.bind(performance)
+
+/** Waits the given milliseconds, or without limit, but only until one of the signals is aborted. */
+export function waitUntil(
+  milliseconds: number | undefined,
+  ...signals: readonly (AbortSignal | undefined)[]
+): Promise<void> {
+  const endings = signals.filter((signal) => signal !== undefined)
+  if (milliseconds === 0 || endings.some(({ aborted }) => aborted)) return Promise.resolve()
+  return new Promise((resolve) => {
+    const timer = milliseconds === undefined ? undefined : setTimeout(finish, milliseconds)
+    function finish(): void {
+      clearTimeout(timer)
+      for (const ending of endings) ending.removeEventListener('abort', finish)
+      resolve()
+    }
+    for (const ending of endings) ending.addEventListener('abort', finish, { once: true })
+  })
+}
+
+/** Callers that wait for something, each until its own time limit. */
+export class Waiters {
+  readonly #waiting = new Set<() => void>()
+
+  /** Resolves when `wake` comes, or after so many milliseconds. */
+  wait(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer)
+        this.#waiting.delete(end)
+        resolve()
+      }
+      const timer = setTimeout(end, milliseconds)
+      this.#waiting.add(end)
+    })
+  }
+
+  wake(): void {
+    for (const end of [...this.#waiting]) end()
+  }
+}

@@ -207,14 +207,13 @@ describe(`of all texts (seed ${SEED})`, () => {
     })
 
   it('the canonical form of a canonical form is itself', () => {
-    ofCanonical((canonical, reading) => expect(canonicalHostname(canonical, reading)).toBe(canonical))
-  })
-
-  it('the form for comparing is that of the canonical form with A-labels', () => {
-    ofAll((text) => {
-      const canonical = canonicalHostname(text)
-      if (canonical !== undefined) expect(comparableHostname(text)).toBe(canonical)
+    let hostnames = 0
+    ofCanonical((canonical, reading) => {
+      hostnames++
+      expect(canonicalHostname(canonical, reading)).toBe(canonical)
+      if (reading === 'a-label') expect(comparableHostname(canonical)).toBe(canonical)
     })
+    expect(hostnames).toBeGreaterThan(30)
   })
 
   it('a canonical form is a hostname of RFC 1123 and no address, however it came about', () => {
@@ -236,10 +235,5 @@ describe(`of all texts (seed ${SEED})`, () => {
       const isCanonical = canonicalHostname(text) === text
       expect(success?.check({ success: true, data: { domains: [text] } })).toHaveLength(isCanonical ? 0 : 1)
     })
-  })
-
-  it('many are hostnames, so that the properties above are not empty', () => {
-    const texts = fc.sample(anyText(), { seed: SEED, numRuns: 3000 })
-    expect(texts.filter((text) => canonicalHostname(text) !== undefined).length).toBeGreaterThan(300)
   })
 })

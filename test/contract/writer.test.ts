@@ -7,10 +7,7 @@ describe('a number', () => {
   it.each<[multipleOf: number, value: number, text: string]>([
     [0.1, 0.1 + 0.2, '0.3'],
     [0.1, 33.300000000000004, '33.3'],
-    [0.1, 1e6, '1000000.0'],
     [0.01, 99.9, '99.90'],
-    [0.01, 1.005 * 100, '100.50'],
-    [0.001, 1, '1.000'],
     [1, 100, '100'],
     [0.25, 12.25, '12.25'],
   ])('that is a multiple of %d, %d, is written %s', (multipleOf, value, text) => {
@@ -35,8 +32,6 @@ describe('a value', () => {
     ['in its own order of fields', record, { count: 1, share: 1, name: 'a' }, '{"count":1,"share":1.0,"name":"a"}'],
     ['with a field that the schema does not name', record, { more: 1, share: 1 }, '{"more":1,"share":1.0}'],
     ['without a field that is undefined', record, { name: undefined, share: undefined, count: 1 }, '{"count":1}'],
-    ['with a field that is null', record, { share: null }, '{"share":null}'],
-    ['in an array', listOf(tenth), [1, 2.5], '[1.0,2.5]'],
     ['in an array of objects', listOf(record), [{ share: 1 }, { share: 2 }], '[{"share":1.0},{"share":2.0}]'],
     ['in an object in an object', objectOf({ inner: record }), { inner: { share: 1 } }, '{"inner":{"share":1.0}}'],
     ['of another type than the schema has: an object', listOf(tenth), { a: 1 }, '{"a":1}'],

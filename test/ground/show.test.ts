@@ -3,10 +3,8 @@ import { shorten, show } from '../../src/ground/show.ts'
 
 describe('A text in a message', () => {
   it.each([
-    ['', ''],
     ['x'.repeat(100), 'x'.repeat(100)],
     ['x'.repeat(101), `${'x'.repeat(99)}…`],
-    ['x'.repeat(1_000_000), `${'x'.repeat(99)}…`],
     ['😀'.repeat(100), '😀'.repeat(100)],
     ['😀'.repeat(101), `${'😀'.repeat(99)}…`],
     [`x${'😀'.repeat(100)}`, `x${'😀'.repeat(98)}…`],
@@ -29,19 +27,14 @@ describe('A value in a message', () => {
   it.each<[value: unknown, shown: string]>([
     ['two words', '"two words"'],
     ['x'.repeat(1000), `"${'x'.repeat(98)}…`],
-    [0.5, '0.5'],
     [true, 'true'],
     [null, 'null'],
     [{ a: [1, 'b'] }, '{"a":[1,"b"]}'],
     [Object.assign(Object.create(null), { a: 1 }), '{"a":1}'],
     [undefined, 'undefined'],
     [Number.NaN, 'NaN'],
-    [Number.POSITIVE_INFINITY, 'Infinity'],
     [1n, '1n'],
     [[1n], '[ 1n ]'],
-    [Symbol('a'), 'Symbol(a)'],
-    [console.log, '[Function: log]'],
-    [new Map([['a', 1]]), "Map(1) { 'a' => 1 }"],
     [new Date(0), 'Date 1970-01-01T00:00:00.000Z'],
     [own, '<ref *1> [ [Circular *1] ]'],
   ])('is short and tells what kind of value it is (case %#)', (value, shown) => {

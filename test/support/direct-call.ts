@@ -1,5 +1,5 @@
 import { textOf } from '../../src/ground/content.ts'
-import { waitUntil } from '../../src/ground/waiting.ts'
+import { waitUntil } from '../../src/ground/timers.ts'
 import type { StandIn } from '../../src/server/stand-in.ts'
 import { encodeBody, fieldsOf, type Received, receivedOf, type SentHeaders } from './request.ts'
 

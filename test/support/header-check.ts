@@ -20,5 +20,5 @@ export function headerViolations(
   const value = (name: string, { type }: { type?: unknown }) =>
     type === 'integer' && /^-?\d+$/.test(given[name] ?? '') ? Number(given[name]) : given[name]
   const fields = Object.fromEntries(present.map(({ name, schema }) => [name, value(name, schema)]))
-  return compile(schema, 'all')(fields).map(violationOf)
+  return compile(schema)(fields).map(violationOf)
 }

@@ -1,9 +1,8 @@
 import type { MonitoredDomain } from '../../domain/account.ts'
 import { addDomains as add } from '../../domain/domains.ts'
 import { accept } from '../../domain/errors.ts'
-import { hostnamesIn } from '../hostnames.ts'
 import type { OperationBehaviour, ServiceContract } from '../operation.ts'
-import { echoDomains, spellingsOf } from '../presentation.ts'
+import { echoDomains, hostnamesIn, spellingsOf } from '../presentation.ts'
 import { textsIn } from '../shown-data.ts'
 
 /** Source: POST /domains, "`count` is the number of domains added." */

@@ -1,10 +1,18 @@
 import { accept } from '../../domain/errors.ts'
 import { createGroup } from '../../domain/groups.ts'
-import { hostnamesIn } from '../hostnames.ts'
-import type { OperationBehaviour } from '../operation.ts'
-import { presentGroup } from '../presentation.ts'
+import type { FieldSample, OperationBehaviour } from '../operation.ts'
+import { hostnamesIn, presentGroup } from '../presentation.ts'
 import { groupIn } from '../shown-data.ts'
-import { MEMBERS, NAME } from './group-fields.ts'
+
+/** The name of a group that is created or changed. */
+export const NAME: FieldSample = {
+  make: (account) => account.freshName(),
+}
+
+/** Domains that are to be members of a group. */
+export const MEMBERS: FieldSample = {
+  make: (account) => [account.member()],
+}
 
 /** Source: POST /domaingroups, "if any is not, the request fails and no group is created." */
 export const createDomainGroup: OperationBehaviour = {

@@ -1,8 +1,7 @@
 import { deleteDomains as remove } from '../../domain/domains.ts'
 import { accept } from '../../domain/errors.ts'
-import { hostnamesIn } from '../hostnames.ts'
 import type { OperationBehaviour } from '../operation.ts'
-import { echoDomains } from '../presentation.ts'
+import { echoDomains, hostnamesIn } from '../presentation.ts'
 import { textsIn } from '../shown-data.ts'
 
 /** Source: DELETE /domains, "a domain still actively used in certain monitoring features cannot be removed." */

@@ -1,6 +1,6 @@
+import { arrange } from '../../behaviour/presentation.ts'
 import { refreshDay } from '../../domain/dmarc.ts'
 import { accept } from '../../domain/errors.ts'
-import { arrange } from '../../domain/order.ts'
 import { dmarcRecords } from '../../figures/figures.ts'
 import { isObject } from '../../ground/json.ts'
 import type { OperationBehaviour } from '../operation.ts'

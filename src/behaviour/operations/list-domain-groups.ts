@@ -1,7 +1,7 @@
+import { arrange } from '../../behaviour/presentation.ts'
 import type { DomainGroup } from '../../domain/account.ts'
 import { accept, refuse } from '../../domain/errors.ts'
 import { comparedName, unknownGroup } from '../../domain/groups.ts'
-import { arrange } from '../../domain/order.ts'
 import { isObject } from '../../ground/json.ts'
 import type { OperationBehaviour } from '../operation.ts'
 import { presentGroup } from '../presentation.ts'

@@ -1,5 +1,5 @@
+import { arrange } from '../../behaviour/presentation.ts'
 import { accept } from '../../domain/errors.ts'
-import { arrange } from '../../domain/order.ts'
 import type { OperationBehaviour } from '../operation.ts'
 import { spellingOf } from '../presentation.ts'
 import { textsIn } from '../shown-data.ts'

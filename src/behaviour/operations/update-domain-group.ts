@@ -1,10 +1,9 @@
 import { accept } from '../../domain/errors.ts'
 import { type GroupChanges, updateGroup } from '../../domain/groups.ts'
-import { hostnamesIn } from '../hostnames.ts'
 import type { OperationBehaviour } from '../operation.ts'
-import { presentGroup } from '../presentation.ts'
+import { hostnamesIn, presentGroup } from '../presentation.ts'
 import { groupIn, readGroup } from '../shown-data.ts'
-import { MEMBERS, NAME } from './group-fields.ts'
+import { MEMBERS, NAME } from './create-domain-group.ts'
 
 /** Source: PATCH /domaingroups, "additions are applied first, then removals." */
 export const updateDomainGroup: OperationBehaviour = {

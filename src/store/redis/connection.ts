@@ -1,7 +1,6 @@
 import { givenFields } from '../../domain/given-fields.ts'
 import { elapsed } from '../../ground/clock.ts'
-import { clearTimeout, pause, setTimeout } from '../../ground/timers.ts'
-import { Waiters } from '../../ground/waiters.ts'
+import { clearTimeout, pause, setTimeout, Waiters } from '../../ground/timers.ts'
 import { StoreError } from '../store-error.ts'
 import { SCRIPTS, type ScriptName } from './scripts.ts'
 

@@ -1,6 +1,6 @@
-import { hostnamesIn } from '../../behaviour/hostnames.ts'
 import { judge } from '../../behaviour/judge.ts'
 import type { ConformingRequest, ServiceContract } from '../../behaviour/operation.ts'
+import { hostnamesIn } from '../../behaviour/presentation.ts'
 import { operationOf } from '../../contract/api.ts'
 import type { AccountState, DomainGroup, MonitoredDomain } from '../../domain/account.ts'
 import type { FaultRule } from '../../domain/faults.ts'
