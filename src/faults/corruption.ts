@@ -7,6 +7,7 @@ import {
   kindOfPlace,
   type Place,
   type PossibleChange,
+  pick,
   placesIn,
   pointerOf,
   shuffle,
@@ -52,12 +53,9 @@ export function corruptBody(
     const isValid = contract.check(JSON.parse(text)).length === 0
     return kind === 'compatible' ? isValid && text !== body.text : !isValid
   }
-  const failed = new Set<string>()
-  for (const { about, change, write } of KINDS[kind](body, draw)) {
-    if (about !== undefined && failed.has(about)) continue
+  for (const { change, write } of KINDS[kind](body, draw)) {
     const text = write()
     if (isAsPromised(text)) return { body: Buffer.from(text), change }
-    if (about !== undefined) failed.add(about)
   }
   return undefined
 }
@@ -99,13 +97,11 @@ function* compatibleChanges(body: GenuineBody, draw: Draw): Generator<PossibleCh
 }
 
 /** New values for fields whose values the contract does not list. */
-function* freeValues(body: GenuineBody, draw: Draw): Generator<PossibleChange> {
-  for (const place of placesIn({ value: body.value, steps: [] }, draw)) {
-    for (const value of shuffle(VALUES.get(place.steps.at(-1)) ?? [], draw)) {
-      const change = `${wordNewValue(place, value)}.`
-      yield { about: kindOfPlace(place), change, write: () => writeWith(body, place, value) }
-    }
-  }
+function freeValues(body: GenuineBody, draw: Draw): PossibleChange[] {
+  return placesIn(body, draw, ({ steps }) => VALUES.has(steps.at(-1))).map((place) => {
+    const value = pick(VALUES.get(place.steps.at(-1)) ?? [], draw)
+    return { change: `${wordNewValue(place, value)}.`, write: () => writeWith(body, place, value) }
+  })
 }
 
 function wordNewValue(place: Place, value: unknown): string {
@@ -113,16 +109,15 @@ function wordNewValue(place: Place, value: unknown): string {
 }
 
 /** Leaves out a property. The fields of the envelope belong to `bad-envelope`. */
-function* omissions(body: GenuineBody, draw: Draw): Generator<PossibleChange> {
-  for (const place of placesIn({ value: body.value, steps: [] }, draw)) {
-    if (place.steps.length < 2 || typeof place.steps.at(-1) === 'number') continue
-    const write = () => writeWith(body, place, undefined)
-    yield { about: kindOfPlace(place), change: `${pointerOf(place)} was left out.`, write }
-  }
+function omissions(body: GenuineBody, draw: Draw): PossibleChange[] {
+  const isProperty = ({ steps }: Place) => steps.length > 1 && typeof steps.at(-1) === 'string'
+  return placesIn(body, draw, isProperty).map((place) => {
+    return { change: `${pointerOf(place)} was left out.`, write: () => writeWith(body, place, undefined) }
+  })
 }
 
 /** Properties that a later version could have. */
-const PROPERTIES: Readonly<Record<string, unknown>> = {
+const PROPERTIES = {
   created_at: '2026-01-15T09:00:00Z',
   status: 'active',
   tags: [],
@@ -132,30 +127,23 @@ const PROPERTIES: Readonly<Record<string, unknown>> = {
 }
 
 /** Adds a property to an object that does not have it yet. */
-function* additions(body: GenuineBody, draw: Draw): Generator<PossibleChange> {
-  for (const place of placesIn({ value: body.value, steps: [] }, draw)) {
-    const { value } = place
-    if (!isObject(value)) continue
-    for (const name of shuffle(Object.keys(PROPERTIES), draw)) {
-      if (Object.hasOwn(value, name)) continue
-      const change = `${pointTo(pointerOf(place), name)} was added.`
-      const write = () => writeWith(body, place, { ...value, [name]: PROPERTIES[name] })
-      yield { about: kindOfPlace(place), change, write }
-    }
-  }
+function additions(body: GenuineBody, draw: Draw): PossibleChange[] {
+  return placesIn(body, draw, ({ value }) => isObject(value)).map((place) => {
+    const [name, added] = pick(Object.entries(PROPERTIES), draw)
+    const change = `${pointTo(pointerOf(place), name)} was added.`
+    return { change, write: () => writeWith(body, place, { ...(place.value as Json), [name]: added }) }
+  })
 }
 
-function* wrongTypes(body: GenuineBody, draw: Draw): Generator<PossibleChange> {
-  for (const place of placesIn({ value: body.value, steps: [] }, draw)) {
-    const pointer = pointerOf(place)
-    // `success` and the whole body belong to `bad-envelope`.
-    if (pointer === '' || pointer === '/success') continue
-    for (const other of shuffle(otherTypes(place.value), draw)) {
-      const type = typeOf(other)
-      const change = `${pointer} became ${type} instead of ${typeOf(place.value)}.`
-      yield { about: `${kindOfPlace(place)} ${type}`, change, write: () => writeWith(body, place, other) }
-    }
-  }
+function wrongTypes(body: GenuineBody, draw: Draw): PossibleChange[] {
+  // `success` and the whole body belong to `bad-envelope`.
+  const isOwn = (place: Place) => !['', '/success'].includes(pointerOf(place))
+  return placesIn(body, draw, isOwn).flatMap((place) =>
+    shuffle(otherTypes(place.value), draw).map((other) => {
+      const change = `${pointerOf(place)} became ${typeOf(other)} instead of ${typeOf(place.value)}.`
+      return { change, write: () => writeWith(body, place, other) }
+    }),
+  )
 }
 
 /** How other servers are known to write such a value. */

@@ -1,7 +1,8 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { OptionError, type ServerOptions, startUnderstudy, systemClock } from '../../src/index.ts'
 import { flagsOf, type Option, readTexts, type Values } from '../../src/server/option.ts'
-import { COMMAND_LINE_OPTIONS, completeOptions, LIBRARY_OPTIONS } from '../../src/server/option-table.ts'
+import { COMMAND_LINE_OPTIONS, LIBRARY_OPTIONS } from '../../src/server/option-table.ts'
+import { completeOptions } from '../../src/server/options.ts'
 
 describe('the table of options', () => {
   it('has the types that the interface of the library has', () => {
