@@ -134,9 +134,9 @@ export function refuseContradictions(values: ServerOptions, given = findUnusual(
 
 /** The options whose values differ from their defaults. */
 export function findUnusual(values: ServerOptions): ReadonlySet<string> {
+  const names = Object.keys(LIBRARY_OPTIONS) as (keyof ServerOptions)[]
   const rows: ProgramOptions = LIBRARY_OPTIONS
-  const given = Object.entries(values).filter(([, value]) => value !== undefined)
-  return new Set(given.flatMap(([name, value]) => (value === rows[name]?.default ? [] : [name])))
+  return new Set(names.filter((name) => values[name] !== undefined && values[name] !== rows[name]?.default))
 }
 
 /** @throws OptionError if the contract has no such plan */

@@ -108,7 +108,6 @@ async function composeServer(
     const { fetch, close } = openFetch({
       openServer,
       isForControl: (request) => served?.owns(request) ?? false,
-      bodyLimit: contract.settings.bodyLimit,
       baseUrl,
       stopping: stopping.signal,
     })
