@@ -94,15 +94,6 @@ describe('Another client', () => {
     },
   )
 
-  it('does what the service permits only: a domain in use stays', async () => {
-    await withAccount(async (service) => {
-      await addFault(service, { event: 'domains-deleted', match: { operation: 'createDomainGroup' }, times: 1 })
-      const created = await service.send('POST', '/domaingroups', { name: 'New', domains: ['one.example'] })
-      const { domains } = (await service.get('/domains')).body.data
-      expect(created.status === 200).toBe(domains.includes('one.example'))
-    })
-  })
-
   it('makes a member of a new domain where no other is free, and what was sent is decided on top of it', async () => {
     const fixture = { domains: ['a.example'], groups: [{ name: 'A', domains: ['a.example'] }] }
     const service = await startService({ fixture })

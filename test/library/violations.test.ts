@@ -128,16 +128,6 @@ describe.each(WAYS)('$way', ({ way, open }) => {
 
   if (way !== IN_PROCESS) return
 
-  it('a watch ends once, and sees nothing before and after', async () => {
-    await violate()
-    const watch = understudy.watchViolations({ account })
-    const ended = watch.end()
-    expect(watch.end()).toBe(ended)
-    await ended
-    await violate()
-    expect(await endOf(watch)).toBe(0)
-  })
-
   it('a violation of nobody is charged to the rest where the only watch of an account does not want it', async () => {
     const rest = understudy.watchViolations()
     const watch = understudy.watchViolations({ account, seesOthers: false })
