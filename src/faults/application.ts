@@ -15,7 +15,7 @@ import type { Loss, Transmission } from '../ground/delivery.ts'
 import type { Account, Store } from '../store/store.ts'
 import { type Corruption, corruptBody } from './corruption.ts'
 import { type Draw, drawsOf, type Injection, type InjectionTarget } from './injection.ts'
-import { type FaultKind, kindOf } from './kinds.ts'
+import { actsOnBody, kindOf } from './kinds.ts'
 import { sampleProblem } from './sample-problem.ts'
 
 export interface ApplicationDeps {
@@ -83,8 +83,8 @@ interface FaultApplication {
 function applyKind(application: FaultApplication, deps: ApplicationDeps): Awaitable<Applied> {
   const { injection, target, genuine, milliseconds, draw } = application
   const { rule } = injection
-  const { action, needsBody, effect, withoutBody }: FaultKind = kindOf(rule)
-  if (needsBody && target.request.method === 'HEAD') return { effect: withoutBody }
+  const { action } = kindOf(rule)
+  if (actsOnBody(rule) && target.request.method === 'HEAD') return { effect: 'There was no body to change.' }
   switch (action.type) {
     case 'delay':
     case 'foreign': // It acts on the account, and not on the response.
@@ -92,13 +92,9 @@ function applyKind(application: FaultApplication, deps: ApplicationDeps): Awaita
     case 'respond':
       return rule.respond === undefined ? {} : injectResponse(rule.respond, injection, target, deps)
     case 'cut':
-      return cut(action.lost, effect?.(milliseconds))
-    case 'send': {
-      const sent = { effect: effect?.(milliseconds) }
-      if (action.way === 'slowly')
-        return { ...sent, transmission: { way: 'slowly', milliseconds, until: target.reset } }
-      return { ...sent, reply: genuine && { ...genuine, injected: true }, transmission: { way: action.way } }
-    }
+      return cut(action.lost, action.effect)
+    case 'send':
+      return action.way === 'half' ? sendHalf(genuine) : sendSlowly(milliseconds, target)
     case 'corrupt':
       return genuine === undefined ? {} : corruptReply(action.kind, draw, target, genuine)
     case 'use-up':
@@ -108,8 +104,18 @@ function applyKind(application: FaultApplication, deps: ApplicationDeps): Awaita
   }
 }
 
-function cut(lost: Loss['lost'], effect: string | undefined): Applied {
+function cut(lost: Loss['lost'], effect: string): Applied {
   return { effect, reply: undefined, lost, isDecided: true }
+}
+
+function sendHalf(genuine: Reply | undefined): Applied {
+  const effect = 'Half of the body was sent, and the connection was closed.'
+  return { effect, reply: genuine && { ...genuine, injected: true }, transmission: { way: 'half' } }
+}
+
+function sendSlowly(milliseconds: number, { reset }: InjectionTarget): Applied {
+  const effect = `The body was sent in small pieces, over ${milliseconds} ms.`
+  return { effect, transmission: { way: 'slowly', milliseconds, until: reset } }
 }
 
 /** The response that a rule, a preference or a domain name asks for, instead of the service's own. */

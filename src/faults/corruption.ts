@@ -1,5 +1,5 @@
 import type { ResponseContract } from '../contract/api.ts'
-import { isObject, type Json, mapValues, pointTo, readJson, valueAt } from '../ground/json.ts'
+import { isObject, type Json, mapValues, pointTo, readJson } from '../ground/json.ts'
 import { plural } from '../ground/plural.ts'
 import {
   type Candidates,
@@ -98,7 +98,7 @@ function* compatibleChanges(body: GenuineBody, draw: Draw): Generator<PossibleCh
 
 /** New values for fields whose values the contract does not list. */
 function freeValues(body: GenuineBody, draw: Draw): PossibleChange[] {
-  return placesIn(body, draw, ({ steps }) => VALUES.has(steps.at(-1))).map((place) => {
+  return placesIn(body, draw, isNamed).map((place) => {
     const value = pick(VALUES.get(place.steps.at(-1)) ?? [], draw)
     return { change: `${wordNewValue(place, value)}.`, write: () => writeWith(body, place, value) }
   })
@@ -169,7 +169,7 @@ function typeOf(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
-/** Values that a later version of the service could have, by field. They are invented, so no contract contains them. */
+/** Values that a later version of the service could have, by field. They are invented, so no contract lists them. */
 const POLICIES = ['monitor', 'report', 'discard']
 const VALUES: ReadonlyMap<unknown, readonly string[]> = new Map([
   ...['p', 'sp', 'np'].map((field): [string, string[]] => [field, POLICIES]),
@@ -178,28 +178,20 @@ const VALUES: ReadonlyMap<unknown, readonly string[]> = new Map([
 ])
 
 /** All fields whose values are listed at once, because a client may read only some. The first value is drawn. */
-function unknownEnums({ value, contract }: GenuineBody, draw: Draw): PossibleChange[] {
+function unknownEnums(body: GenuineBody, draw: Draw): PossibleChange[] {
+  const { value, contract } = body
   const drawn = Math.floor(draw() * 1000)
   const changes: string[] = []
-  const known = new Map<string, readonly unknown[]>()
-  function listedAt(place: Place): readonly unknown[] {
-    const kind = kindOfPlace(place)
-    const listed = known.get(kind) ?? listedValues(contract.schema, place)
-    known.set(kind, listed)
-    // The contract lists the codes of a response beside its schema.
-    return kind === 'error/code' ? [...listed, ...contract.codes] : listed
-  }
+  const isListed = (place: Place) => contract.check(JSON.parse(writeWith(body, place, freshValue(place, 0)))).length > 0
+  const known = placesIn(body, draw, isNamed).filter(isListed)
+  const listed = new Set(known.map(kindOfPlace))
   function change(place: Place): unknown {
     const { value: present, steps } = place
     const inside = (inner: unknown, step: string | number) => change({ value: inner, steps: [...steps, step] })
     if (Array.isArray(present)) return present.map(inside)
     if (isObject(present)) return mapValues(present, inside)
-    const listed = typeof present === 'string' ? listedAt(place) : []
-    if (listed.length === 0) return present
-    const values = [...(VALUES.get(steps.at(-1)) ?? []), 'unknown', `${present}_v2`].filter(
-      (each) => !listed.includes(each),
-    )
-    const fresh = values[(drawn + changes.length) % values.length]
+    if (!listed.has(kindOfPlace(place))) return present
+    const fresh = freshValue(place, drawn + changes.length)
     changes.push(wordNewValue(place, fresh))
     return fresh
   }
@@ -210,27 +202,14 @@ function unknownEnums({ value, contract }: GenuineBody, draw: Draw): PossibleCha
   return [{ change: `${first}${rest}.`, write: () => text }]
 }
 
-/**
- * The values that the schema lists for a place. All alternatives (`oneOf`) count, so the result is a guess. The check of
- * the contract confirms or refutes it.
- */
-function listedValues(schema: unknown, { steps }: Place): unknown[] {
-  const schemas = steps.reduce<Json[]>(
-    (outer, step) =>
-      outer.flatMap(({ items, properties = {}, additionalProperties }) =>
-        withAlternatives(
-          typeof step === 'number' ? items : (valueAt(properties, pointTo('', step)) ?? additionalProperties),
-        ),
-      ),
-    withAlternatives(schema),
-  )
-  return schemas.flatMap((each) => (Array.isArray(each['enum']) ? each['enum'] : []))
+/** Whether the field has a name for which there are new values. */
+function isNamed({ steps }: Place): boolean {
+  return VALUES.has(steps.at(-1))
 }
 
-function withAlternatives(schema: unknown): Json[] {
-  if (!isObject(schema)) return []
-  const { allOf, anyOf, oneOf } = schema
-  return [schema, ...[allOf, anyOf, oneOf].flat().flatMap(withAlternatives)]
+function freshValue({ value, steps }: Place, number: number): string {
+  const values = [...(VALUES.get(steps.at(-1)) ?? []), 'unknown', `${value}_v2`]
+  return `${values[number % values.length]}`
 }
 
 /** The envelope that the contract promises is missing, or incomplete. */

@@ -114,8 +114,6 @@ describe('A preferred success', () => {
   })
 })
 
-describe('A preferred delay', () => {})
-
 function prefer(service: TestService, header: string) {
   return service.send('GET', '/domains', undefined, { prefer: header })
 }

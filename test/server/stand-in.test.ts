@@ -17,8 +17,8 @@ const portOf = ({ baseUrl }: { baseUrl: string }) => Number(new URL(baseUrl).por
 const JSON_HEADERS: readonly Header[] = [AUTHORIZED, JSON_BODY]
 const LIST: WireRequest = { target: '/api/v1/domains', headers: [AUTHORIZED] }
 const ADD = { method: 'POST', target: '/api/v1/domains', headers: JSON_HEADERS, body: '{"domains":["a.example"]}' }
+/** What only a connection has. All else is in the corpus, which is asked in Express, too. */
 const STORY: readonly WireRequest[] = [
-  LIST,
   ADD,
   {
     ...ADD,
@@ -26,14 +26,7 @@ const STORY: readonly WireRequest[] = [
     headers: [...JSON_HEADERS, ['Transfer-Encoding', 'chunked']],
   },
   { ...LIST, method: 'HEAD' },
-  { ...LIST, target: '/api/v1/dmarc?domain=a.example' },
-  ...['{"domains":', '{"domains":3}', ''].map((body) => ({ ...ADD, body })),
-  { ...ADD, headers: [AUTHORIZED, ['Content-Type', 'text/plain']] },
-  { ...LIST, headers: [] },
-  { ...LIST, target: '/api/v1/nothing' },
-  { ...LIST, target: '/api/v1' },
-  { ...LIST, method: 'PATCH' },
-  ...['500', '204'].map((code) => ({ ...LIST, headers: [AUTHORIZED, ['Prefer', `code=${code}`] as const] })),
+  { ...LIST, headers: [AUTHORIZED, ['Prefer', 'code=204']] },
   { ...ADD, body: '{"domains":["c.example"]}', headers: [...JSON_HEADERS, ['Expect', '100-continue']] },
 ]
 

@@ -9,11 +9,6 @@ const REFUSED = { success: false, error: { code: 'unauthorized', message: expect
 /** From the start of a test to the next midnight in UTC. */
 const UNTIL_REFRESH = 14.5 * HOUR
 
-// What one request shows is in the corpus.
-describe('Domains', () => {})
-
-describe('A domain group', () => {})
-
 describe('A key', () => {
   it.for([
     ['disabled', disableKey],
