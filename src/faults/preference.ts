@@ -23,13 +23,11 @@ export function preferredInjection(header: string, operation: Operation, catalog
     id: undefined,
     // A rule must have an action, even if that is to wait 0 ms.
     rule: { ...((delay !== undefined || wantsSuccess) && { delay_ms: delay ?? 0 }), ...(respond && { respond }) },
-    chance: undefined,
     preference: {
       code: respond === undefined && !wantsSuccess ? undefined : code,
       status: wantsSuccess ? status : undefined,
       delay,
     },
-    domain: undefined,
   }
 }
 
