@@ -14,7 +14,7 @@ import {
   readResponses,
   requestBytes,
 } from '../support/wire.ts'
-import { acceptedBy, contract, errorsOf, operationOf, sendAccepted } from './accepted.ts'
+import { acceptedBy, contract, errors, operationOf, sendAccepted } from './accepted.ts'
 import { isJson } from './corrupted-answers.ts'
 
 const READ = requestBytes({ target: '/api/v1/domains' })
@@ -22,25 +22,22 @@ const LAST = requestBytes({ target: '/api/v1/domains', headers: [AUTHORIZED, CLO
 const START_OF_NEXT_WINDOW = Date.parse('2026-01-15T10:00:00Z') / 1000
 
 describe('An injected error', () => {
-  it.for(errorsOf({ once: true }))(
-    'of %s, `%s` with %i, is lawful and marked',
-    async ([operation, code, status], { service }) => {
-      const before = await stateOf(service)
-      await addFault(service, { match: { operation }, respond: { error: code, status } })
-      const response = await sendAccepted(service, operation)
-      expect([response.status, response.body.error.code]).toEqual([status, code])
-      expect(response.body.error.message).toMatch(/^[A-Z`][^{}]{10,}\.$/)
-      expect(response.body.error.message).not.toMatch(/undefined|null|NaN|\b0 (characters|bytes|requests|domains)|1970/)
-      const { quota, responses } = operationOf(operation)
-      const limit = quota?.limit ?? 0
-      const left = { limit, remaining: code === 'rate_limited' ? 0 : limit - 1, reset: START_OF_NEXT_WINDOW }
-      expect(quotaOf(response.headers)).toEqual(responses.get(status)?.showsQuota ? left : NO_QUOTA)
-      expect(await stateOf(service)).toMatchObject({ domains: before.domains, groups: before.groups })
-      const [entry] = await journalOf(service)
-      expect(entry).toMatchObject({ status, code, injected: true, problems: [] })
-      expect(entry?.fault).toMatchObject({ source: 'rule', id: 'fault_1', effect: expect.stringContaining(code) })
-    },
-  )
+  it.for(errors())('of %s, `%s` with %i, is lawful and marked', async ([operation, code, status], { service }) => {
+    const before = await stateOf(service)
+    await addFault(service, { match: { operation }, respond: { error: code, status } })
+    const response = await sendAccepted(service, operation)
+    expect([response.status, response.body.error.code]).toEqual([status, code])
+    expect(response.body.error.message).toMatch(/^[A-Z`][^{}]{10,}\.$/)
+    expect(response.body.error.message).not.toMatch(/undefined|null|NaN|\b0 (characters|bytes|requests|domains)|1970/)
+    const { quota, responses } = operationOf(operation)
+    const limit = quota?.limit ?? 0
+    const left = { limit, remaining: code === 'rate_limited' ? 0 : limit - 1, reset: START_OF_NEXT_WINDOW }
+    expect(quotaOf(response.headers)).toEqual(responses.get(status)?.showsQuota ? left : NO_QUOTA)
+    expect(await stateOf(service)).toMatchObject({ domains: before.domains, groups: before.groups })
+    const [entry] = await journalOf(service)
+    expect(entry).toMatchObject({ status, code, injected: true, problems: [] })
+    expect(entry?.fault).toMatchObject({ source: 'rule', id: 'fault_1', effect: expect.stringContaining(code) })
+  })
 
   const IN_USE = 'is in use by a monitoring feature and cannot be removed.'
   const TOO_LOW = 'The plan below-stone does not include API access; it starts with the plan stone.'
@@ -127,7 +124,7 @@ describe('Corruption', () => {
       const plain = await startService({ fixture: ACCOUNT })
       const genuine = await sendAccepted(plain, id)
       await addFault(service, { corrupt: 'malformed-json' })
-      const [method, path, body] = await acceptedBy(service, id)
+      const [method, path, body] = acceptedBy(id)
       const sent = body === undefined ? {} : { body: JSON.stringify(body), headers: [AUTHORIZED, JSON_BODY] }
       const response = await exchangeAsIs(service, { method, target: `/api/v1${path}`, ...sent })
       expect([response.status, isJson(response.text)]).toEqual([genuine.status, false])

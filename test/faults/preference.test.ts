@@ -5,7 +5,7 @@ import { addFault, askControl, faultsOf, journalOf } from '../support/control-pl
 import { ask, it } from '../support/example-service.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { AUTHORIZED, exchangeAsIs, headerOf } from '../support/wire.ts'
-import { errorsOf, operationOf, sendAccepted } from './accepted.ts'
+import { errors, operationOf, sendAccepted } from './accepted.ts'
 
 const DOMAINS = '/api/v1/domains'
 
@@ -36,22 +36,19 @@ describe('The header Prefer', () => {
 })
 
 describe('A preferred error', () => {
-  it.for(errorsOf({ once: true }))(
-    'of %s, `%s` or its status %i, is answered lawfully',
-    async ([id, code, status], { service }) => {
-      const before = await stateOf(service)
-      const byCode = await sendAccepted(service, id, { prefer: `code=${code}` })
-      expect([byCode.body.error.code, byCode.headers['preference-applied']]).toEqual([code, `code=${code}`])
-      const byStatus = await sendAccepted(service, id, { prefer: `code=${status}, delay=1` })
-      expect([byStatus.status, byStatus.headers['preference-applied']]).toEqual([status, `code=${status}, delay=1`])
-      expect(operationOf(id).responses.get(status)?.codes).toContain(byStatus.body.error.code)
-      expect((await stateOf(service)).domains).toEqual(before.domains)
-      expect(await journalOf(service)).toMatchObject([
-        { injected: true, fault: { source: 'prefer', id: null } },
-        { injected: true, fault: { source: 'prefer', id: null } },
-      ])
-    },
-  )
+  it.for(errors())('of %s, `%s` or its status %i, is answered lawfully', async ([id, code, status], { service }) => {
+    const before = await stateOf(service)
+    const byCode = await sendAccepted(service, id, { prefer: `code=${code}` })
+    expect([byCode.body.error.code, byCode.headers['preference-applied']]).toEqual([code, `code=${code}`])
+    const byStatus = await sendAccepted(service, id, { prefer: `code=${status}, delay=1` })
+    expect([byStatus.status, byStatus.headers['preference-applied']]).toEqual([status, `code=${status}, delay=1`])
+    expect(operationOf(id).responses.get(status)?.codes).toContain(byStatus.body.error.code)
+    expect((await stateOf(service)).domains).toEqual(before.domains)
+    expect(await journalOf(service)).toMatchObject([
+      { injected: true, fault: { source: 'prefer', id: null } },
+      { injected: true, fault: { source: 'prefer', id: null } },
+    ])
+  })
 
   it.for([503, 404, 418])('comes bare with %i, which GET /domains never has', async (status, { empty }) => {
     const response = await exchangeAsIs(empty, { target: DOMAINS, headers: [AUTHORIZED, ['Prefer', `code=${status}`]] })
