@@ -64,6 +64,7 @@ describe('a text means', () => {
 describe('sandboxes are opened', () => {
   it.each<[host: string, given: boolean | undefined, opened: boolean]>([
     ['127.0.0.1', undefined, true],
+    ['127.0.0.1', false, false],
     ['0.0.0.0', undefined, false],
     ['0.0.0.0', true, true],
   ])('on %s, asked %j: %j', (host, sandboxKeys, opened) => {
