@@ -64,6 +64,7 @@ export function openFetch({ openServer, isForControl, baseUrl, stopping }: Fetch
     leaving: AbortSignal,
   ): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
+      // A reader that was cancelled is done, too, and half of a body must change nothing.
       leaving.throwIfAborted()
       const sending = openRequest({ ...options, createConnection: connect })
       const leave = () => sending.destroy()
@@ -124,8 +125,6 @@ async function readBody({ body }: Request, leaving: AbortSignal): Promise<Buffer
     size += value.length
     pieces.push(value)
   }
-  // A reader that was cancelled is done, too, and half of a body must change nothing.
-  leaving.throwIfAborted()
   // A source that cannot be cancelled has nobody who could be told.
   if (size > LONGEST) void reader?.cancel().catch(() => {})
   return Buffer.concat(pieces)

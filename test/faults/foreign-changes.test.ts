@@ -16,6 +16,12 @@ describe('Another client', () => {
       'deleted three.example',
     ],
     [
+      'domains-deleted',
+      ['DELETE', '/domains', { domains: ['three.example', 'stranger.example'] }],
+      'domain_delete_failed',
+      'deleted three.example',
+    ],
+    [
       'member-added',
       ['PATCH', GROUP, { domains: ['one.example'] }],
       undefined,

@@ -128,6 +128,15 @@ describe.each(WAYS)('$way', ({ way, open }) => {
 
   if (way !== IN_PROCESS) return
 
+  it('a watch sees nothing before and after', async () => {
+    await violate()
+    const watch = understudy.watchViolations({ account })
+    const ended = watch.end()
+    await ended
+    await violate()
+    expect(watch.end()).toBe(ended)
+  })
+
   it('a violation of nobody is charged to the rest where the only watch of an account does not want it', async () => {
     const rest = understudy.watchViolations()
     const watch = understudy.watchViolations({ account, seesOthers: false })
