@@ -12,6 +12,8 @@ export interface FetchDeps {
   openServer(): Server
   /** Whether the control plane answers the request in place of the service. */
   isForControl(request: { method: string; url: string; headers: { host: string } }): boolean
+  /** In bytes, the longest body that the service reads. */
+  bodyLimit: number
   baseUrl: string
   stopping: AbortSignal
 }
@@ -26,7 +28,7 @@ export interface FetchDoor {
 const BODILESS = new Set([204, 205, 304])
 /** Fields about the connection. A response without a connection has none of them. */
 const OF_RESPONSE = new Set(['connection', 'keep-alive', 'transfer-encoding'])
-/** In bytes, more than the service and its control plane read of a body. */
+/** In bytes, more than the control plane reads of a body. */
 const LONGEST = 64 << 20
 /** Methods of which a request without a body says so. */
 const EXPECTING = new Set(['PATCH', 'POST', 'PUT'])
@@ -35,7 +37,7 @@ const EXPECTING = new Set(['PATCH', 'POST', 'PUT'])
  * The way in for a program that has a web-standard `Request`. Each gets a connection to the server of the stand-in, of which
  * both ends are in this process, so that no port is needed. Only the path and the query of its URL count.
  */
-export function openFetch({ openServer, isForControl, baseUrl, stopping }: FetchDeps): FetchDoor {
+export function openFetch({ openServer, isForControl, bodyLimit, baseUrl, stopping }: FetchDeps): FetchDoor {
   const { host } = new URL(baseUrl)
   const ended = new AbortController()
   const underWay = new Set<Promise<Response>>()
@@ -51,7 +53,7 @@ export function openFetch({ openServer, isForControl, baseUrl, stopping }: Fetch
     // An application may have received the request from another machine, so its Host counts for the control plane.
     const named = request.headers.get('host') ?? host
     const isControl = isForControl({ method, url, headers: { host: named } })
-    const body = await readBody(request, leaving)
+    const body = await readBody(request, isControl ? LONGEST : bodyLimit, leaving)
     const framing = body.length > 0 || EXPECTING.has(method) ? ['content-length', `${body.length}`] : []
     const headers = ['host', isControl ? named : host, ...fieldsOf(request), ...framing]
     const message = await send({ method, path: url, headers }, body, leaving)
@@ -111,12 +113,12 @@ export function openFetch({ openServer, isForControl, baseUrl, stopping }: Fetch
 }
 
 /** The body of a request, or enough of one that is too long. Rejects with what breaks it off, as `fetch` does. */
-async function readBody({ body }: Request, leaving: AbortSignal): Promise<Buffer> {
+async function readBody({ body }: Request, longest: number, leaving: AbortSignal): Promise<Buffer> {
   const pieces: Uint8Array[] = []
   let size = 0
   const reader: ReadableStreamDefaultReader<Uint8Array> | undefined = body?.getReader()
   leaving.addEventListener('abort', () => void reader?.cancel(leaving.reason).catch(() => {}), { once: true })
-  while (reader !== undefined && size <= LONGEST) {
+  while (reader !== undefined && size <= longest) {
     const { done, value } = await reader.read().catch((error: unknown) => {
       throw fetchFailed(error)
     })
@@ -126,7 +128,7 @@ async function readBody({ body }: Request, leaving: AbortSignal): Promise<Buffer
     pieces.push(value)
   }
   // A source that cannot be cancelled has nobody who could be told.
-  if (size > LONGEST) void reader?.cancel().catch(() => {})
+  if (size > longest) void reader?.cancel().catch(() => {})
   return Buffer.concat(pieces)
 }
 

@@ -108,6 +108,7 @@ async function composeServer(
     const { fetch, close } = openFetch({
       openServer,
       isForControl: (request) => served?.owns(request) ?? false,
+      bodyLimit: contract.settings.bodyLimit,
       baseUrl,
       stopping: stopping.signal,
     })
