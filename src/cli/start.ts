@@ -1,8 +1,7 @@
 import type { Log } from '../ground/log.ts'
 import { usageOf, type Values } from '../server/option.ts'
-import { OptionError, type Spell } from '../server/option-error.ts'
-import { COMMAND_LINE_OPTIONS, pickServerOptions, refuseContradictions } from '../server/option-table.ts'
-import type { ServerOptions } from '../server/options.ts'
+import { COMMAND_LINE_OPTIONS } from '../server/option-table.ts'
+import { OptionError, pickServerOptions, refuseContradictions, type ServerOptions } from '../server/options.ts'
 import type { RunningServer } from '../server/server.ts'
 import { StartError, UsageError } from './errors.ts'
 import type { Terminal } from './terminal.ts'
@@ -62,7 +61,7 @@ export async function withNamedOptions<Started>(
 }
 
 /** Every option that another one contradicts has a flag. */
-const spellFlag: Spell = (name) => usageOf(name, COMMAND_LINE_OPTIONS[name as keyof typeof COMMAND_LINE_OPTIONS])
+const spellFlag = (name: string) => usageOf(name, COMMAND_LINE_OPTIONS[name as keyof typeof COMMAND_LINE_OPTIONS])
 
 /** Converts an error to one about the option that the user must change, if there is such an option. */
 function nameOption(error: unknown, sources: Readonly<Record<string, string>>): Error | undefined {

@@ -15,7 +15,7 @@ import type { Loss, Transmission } from '../ground/delivery.ts'
 import type { Account, Store } from '../store/store.ts'
 import { type Corruption, corruptBody } from './corruption.ts'
 import { type Draw, drawsOf, type Injection, type InjectionTarget } from './injection.ts'
-import { type FaultKind, kindOf } from './kinds.ts'
+import { actsOnBody, kindOf } from './kinds.ts'
 import { sampleProblem } from './sample-problem.ts'
 
 export interface ApplicationDeps {
@@ -27,20 +27,22 @@ export interface ApplicationDeps {
   stopping: AbortSignal
 }
 
-/** The result of an injection. */
+/** What an injection changes of an exchange. What it leaves out stays as it is. */
 export interface Applied {
-  /** What happened to the response, in sentences for the journal; absent if nothing did. */
-  effect: string | undefined
-  /** The response; absent if the service's own response is still to come, or if none is sent. */
-  reply: Reply | undefined
-  allowance: Allowance | undefined
+  /** What happened to the response, in sentences for the journal. */
+  effect?: string | undefined
+  /** The response; `undefined` if none is sent. */
+  reply?: Reply | undefined
+  allowance?: Allowance | undefined
   /** What happens to the connection instead of a response. */
-  lost: Loss['lost'] | undefined
+  lost?: Loss['lost']
   /** How the body is sent, if not as usual. */
-  transmission: Transmission | undefined
-  /** Whether the client left while it waited. */
-  clientLeft: boolean
+  transmission?: Transmission
+  /** Whether the service has nothing to decide any more. */
+  isDecided?: true
 }
+
+const RESET = 'The account was reset while the answer was held back, so none was sent.'
 
 /**
  * Applies an injection: before the body of the request is read, or to the service's own response `genuine` once that
@@ -53,23 +55,21 @@ export async function applyInjection(
   deps: ApplicationDeps,
 ): Promise<Applied> {
   const { rule } = injection
+  const { request, reset } = target
   const { action } = kindOf(rule)
   const draw = drawsOf(injection)
   const takes = action.type === 'send' ? action.milliseconds : undefined
   const milliseconds = (rule.delay_ms ?? takes ?? 0) + Math.round((rule.jitter_ms ?? 0) * draw())
   const act = () => applyKind({ injection, target, genuine, milliseconds, draw }, deps)
   if (milliseconds === 0 || takes !== undefined) return act()
-  const { request, reset } = target
   const delayed = `The answer was held back for ${milliseconds} ms.`
   await request.wait(milliseconds, deps.stopping, reset)
-  if (request.isAbandoned) return { ...unchanged(target), effect: delayed, clientLeft: true }
+  if (request.isAbandoned) return { effect: delayed, reply: undefined, isDecided: true }
   // It would change the new beginning, and an answer from before means nothing any more.
-  if (reset?.aborted) return { ...unchanged(target), effect: RESET, lost: 'close' }
+  if (reset?.aborted) return cut('close', RESET)
   const applied = await act()
   return { ...applied, effect: applied.effect === undefined ? delayed : `${delayed} ${applied.effect}` }
 }
-
-const RESET = 'The account was reset while the answer was held back, so none was sent.'
 
 interface FaultApplication {
   injection: Injection
@@ -83,35 +83,39 @@ interface FaultApplication {
 function applyKind(application: FaultApplication, deps: ApplicationDeps): Awaitable<Applied> {
   const { injection, target, genuine, milliseconds, draw } = application
   const { rule } = injection
-  const { action, needsBody, effect, withoutBody }: FaultKind = kindOf(rule)
-  const before = unchanged(target, genuine)
-  if (needsBody && target.request.method === 'HEAD') return { ...before, effect: withoutBody }
+  const { action } = kindOf(rule)
+  if (actsOnBody(rule) && target.request.method === 'HEAD') return { effect: 'There was no body to change.' }
   switch (action.type) {
     case 'delay':
     case 'foreign': // It acts on the account, and not on the response.
-      return before
+      return {}
     case 'respond':
-      return rule.respond === undefined ? before : injectResponse(rule.respond, injection, target, deps)
+      return rule.respond === undefined ? {} : injectResponse(rule.respond, injection, target, deps)
     case 'cut':
-      return { ...before, effect: effect?.(milliseconds), reply: undefined, lost: action.lost }
-    case 'send': {
-      const { way } = action
-      const transmission: Transmission = way === 'slowly' ? { way, milliseconds } : { way }
-      const reply = genuine === undefined || way === 'slowly' ? genuine : { ...genuine, injected: true }
-      return { ...before, effect: effect?.(milliseconds), reply, transmission }
-    }
+      return cut(action.lost, action.effect)
+    case 'send':
+      return action.way === 'half' ? sendHalf(genuine) : sendSlowly(milliseconds, target)
     case 'corrupt':
-      return corruptReply(action.kind, draw, target, before)
+      return genuine === undefined ? {} : corruptReply(action.kind, draw, target, genuine)
     case 'use-up':
       return refuseUntilReset(injection, target, deps)
     case 'pass':
-      return passEnding(action.ending, target, deps).then((words) => ({ ...before, effect: words }))
+      return passEnding(action.ending, target, deps)
   }
 }
 
-function unchanged({ allowance }: InjectionTarget, reply?: Reply): Applied {
-  const none = undefined
-  return { effect: none, reply, allowance, lost: none, transmission: none, clientLeft: false }
+function cut(lost: Loss['lost'], effect: string): Applied {
+  return { effect, reply: undefined, lost, isDecided: true }
+}
+
+function sendHalf(genuine: Reply | undefined): Applied {
+  const effect = 'Half of the body was sent, and the connection was closed.'
+  return { effect, reply: genuine && { ...genuine, injected: true }, transmission: { way: 'half' } }
+}
+
+function sendSlowly(milliseconds: number, { reset }: InjectionTarget): Applied {
+  const effect = `The body was sent in small pieces, over ${milliseconds} ms.`
+  return { effect, transmission: { way: 'slowly', milliseconds, until: reset } }
 }
 
 /** The response that a rule, a preference or a domain name asks for, instead of the service's own. */
@@ -124,13 +128,14 @@ function injectResponse(
   const { allowance, operation } = target
   if (!('error' in respond)) {
     const effect = `The status ${respond.status} was answered in place of the service's own answer.`
-    return { ...unchanged(target, foreignReply(respond)), effect }
+    return { effect, reply: foreignReply(respond), isDecided: true }
   }
   const { error, status } = respond
   const problem = (status === undefined ? undefined : contract.catalogue.problemWith(error, status)) ?? { code: error }
   const sample = sampleProblem(target, problem, contract, injection.domain)
   return {
-    ...unchanged(target, { ...replier.refuse(operation, [sample]), injected: true }),
+    reply: { ...replier.refuse(operation, [sample]), injected: true },
+    isDecided: true,
     effect: `The error ${error} was answered in place of the service's own answer.`,
     allowance: error === 'rate_limited' && allowance ? { ...allowance, allowed: false, remaining: 0 } : allowance,
   }
@@ -148,7 +153,7 @@ async function refuseUntilReset(
   const { operation, principal, incarnation, allowance: charged } = target
   const { account, key, now } = principal
   if (charged === undefined || operation.quota === undefined) {
-    return { ...unchanged(target), effect: 'The path has no quota that could be used up.' }
+    return { effect: 'The path has no quota that could be used up.' }
   }
   const hits = { startedAt: now, used: charged.limit }
   const bucket = bucketOf(key.hash, operation.path, deps.contract.settings.quotaScope)
@@ -161,24 +166,30 @@ async function refuseUntilReset(
 
 /**
  * Moves the account's clock forward to the next ending: of its own quota window, of the day (daily refresh), or of the
- * grace period of its key. Resolves to a description. A clock that is past the ending stays.
+ * grace period of its key. A clock that is past the ending stays.
  */
 async function passEnding(
   ending: Ending,
   { principal, incarnation, allowance }: InjectionTarget,
   { contract, store, clock }: ApplicationDeps,
-): Promise<string> {
+): Promise<Applied> {
   const windowEnds = allowance === undefined ? [] : [allowance.resetAt * 1000]
   const instant = nextEnding(ending, { now: principal.now, windowEnds, keys: [principal.key] }, contract.settings)
-  if (instant === undefined) return 'There was no such instant to come, so the clock of the account stayed as it was.'
+  if (instant === undefined) {
+    return { effect: 'There was no such instant to come, so the clock of the account stayed as it was.' }
+  }
   const move = (state: AccountState) => {
     const next = changeClock(state.clock, { now: instant }, clock())
     return next === undefined ? accept(state, false) : accept({ ...state, clock: next }, true)
   }
   const moved = await store.update(principal.account.id, move, incarnation)
-  return moved.ok && moved.value
-    ? `After the answer, the clock of the account moved on to ${writeInstant(instant)}.`
-    : `The clock of the account was past ${writeInstant(instant)} already, so it stayed as it was.`
+  const reached = writeInstant(instant)
+  return {
+    effect:
+      moved.ok && moved.value
+        ? `After the answer, the clock of the account moved on to ${reached}.`
+        : `The clock of the account was past ${reached} already, so it stayed as it was.`,
+  }
 }
 
 /** A response that is not one of the service. */
@@ -207,12 +218,11 @@ function withSandbox(headers: Readonly<Record<string, string>>, text: string): R
   return { ...Object.fromEntries(others), 'Content-Security-Policy': [...valuesOf(policy), 'sandbox'].join(', ') }
 }
 
-function corruptReply(kind: Corruption, draw: Draw, { operation }: InjectionTarget, before: Applied): Applied {
-  const { reply } = before
-  const response = reply && operation.responses.get(reply.status)
-  if (reply === undefined || response === undefined) return before
+function corruptReply(kind: Corruption, draw: Draw, { operation }: InjectionTarget, reply: Reply): Applied {
+  const response = operation.responses.get(reply.status)
+  if (response === undefined) return {}
   const corrupted = corruptBody(kind, bytesOf(reply.body), response, draw)
-  if (corrupted === undefined) return { ...before, effect: `The answer has nothing that ${kind} could change.` }
+  if (corrupted === undefined) return { effect: `The answer has nothing that ${kind} could change.` }
   const body = { held: corrupted.body, size: corrupted.body.length }
-  return { ...before, effect: corrupted.change, reply: { ...reply, body, injected: true } }
+  return { effect: corrupted.change, reply: { ...reply, body, injected: true } }
 }

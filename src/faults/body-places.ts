@@ -19,37 +19,38 @@ export interface Place {
 export interface PossibleChange {
   /** "/data/domains was left out." */
   change: string
-  /** All candidates with the same subject succeed or all fail. */
-  about?: string
   /** The changed body. */
   write(): string
 }
 
 export type Candidates = (body: GenuineBody, draw: Draw) => Iterable<PossibleChange>
 
-/** The probability that a container is visited before its contents. */
-const OWN_SHARE = 1 / 4
 /** The items of an array are so alike that a few of them stand for all. */
 const VISITED = 20
 
-/** Values of a body, in random order at each step down. All branches are equally likely. */
-export function* placesIn({ value, steps }: Place, draw: Draw): Generator<Place> {
-  const isContainer = typeof value === 'object' && value !== null
-  // A container is one place beside all places in it, so it gets a share of its own.
-  const first = isContainer && draw() < OWN_SHARE
-  if (first || !isContainer) yield { value, steps }
-  for (const step of stepsInto(value, draw)) {
-    yield* placesIn({ value: (value as Json)[step], steps: [...steps, step] }, draw)
+/** One place of each kind, in random order: what is allowed at one place is allowed at all of its kind. */
+export function placesIn({ value: body }: GenuineBody, draw: Draw, fits = (_: Place) => true): Place[] {
+  const kinds = new Map<string, Place[]>()
+  function visit(place: Place): void {
+    const { value, steps } = place
+    const kind = kindOfPlace(place)
+    if (fits(place)) kinds.set(kind, [...(kinds.get(kind) ?? []), place])
+    for (const step of stepsInto(value, draw)) visit({ value: (value as Json)[step], steps: [...steps, step] })
   }
-  if (!first && isContainer) yield { value, steps }
+  visit({ value: body, steps: [] })
+  return shuffle([...kinds.values()], draw).map((alike) => pick(alike, draw))
 }
 
-/** Some items from a random one on, or all properties in random order. */
+/** Some items from a random one on, or all properties. */
 function stepsInto(value: unknown, draw: Draw): (string | number)[] {
-  if (isObject(value)) return shuffle(Object.keys(value), draw)
+  if (isObject(value)) return Object.keys(value)
   if (!Array.isArray(value)) return []
   const start = Math.floor(draw() * value.length)
   return Array.from({ length: Math.min(VISITED, value.length) }, (_, passed) => (start + passed) % value.length)
+}
+
+export function pick<Item>(items: readonly Item[], draw: Draw): Item {
+  return items[Math.floor(draw() * items.length)] as Item
 }
 
 export function shuffle<Item>(items: readonly Item[], draw: Draw): Item[] {
@@ -61,7 +62,7 @@ export function pointerOf({ steps }: Place): string {
   return steps.reduce<string>(pointTo, '')
 }
 
-/** The pointer without the positions of items: what is allowed at one such place is allowed at all of them. */
+/** The pointer without the positions of items. */
 export function kindOfPlace({ steps }: Place): string {
   return steps.map((step) => (typeof step === 'number' ? '*' : step)).join('/')
 }

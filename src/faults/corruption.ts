@@ -1,5 +1,5 @@
 import type { ResponseContract } from '../contract/api.ts'
-import { isObject, type Json, mapValues, pointTo, readJson, valueAt } from '../ground/json.ts'
+import { isObject, type Json, mapValues, pointTo, readJson } from '../ground/json.ts'
 import { plural } from '../ground/plural.ts'
 import {
   type Candidates,
@@ -7,6 +7,7 @@ import {
   kindOfPlace,
   type Place,
   type PossibleChange,
+  pick,
   placesIn,
   pointerOf,
   shuffle,
@@ -52,12 +53,9 @@ export function corruptBody(
     const isValid = contract.check(JSON.parse(text)).length === 0
     return kind === 'compatible' ? isValid && text !== body.text : !isValid
   }
-  const failed = new Set<string>()
-  for (const { about, change, write } of KINDS[kind](body, draw)) {
-    if (about !== undefined && failed.has(about)) continue
+  for (const { change, write } of KINDS[kind](body, draw)) {
     const text = write()
     if (isAsPromised(text)) return { body: Buffer.from(text), change }
-    if (about !== undefined) failed.add(about)
   }
   return undefined
 }
@@ -99,13 +97,11 @@ function* compatibleChanges(body: GenuineBody, draw: Draw): Generator<PossibleCh
 }
 
 /** New values for fields whose values the contract does not list. */
-function* freeValues(body: GenuineBody, draw: Draw): Generator<PossibleChange> {
-  for (const place of placesIn({ value: body.value, steps: [] }, draw)) {
-    for (const value of shuffle(VALUES.get(place.steps.at(-1)) ?? [], draw)) {
-      const change = `${wordNewValue(place, value)}.`
-      yield { about: kindOfPlace(place), change, write: () => writeWith(body, place, value) }
-    }
-  }
+function freeValues(body: GenuineBody, draw: Draw): PossibleChange[] {
+  return placesIn(body, draw, isNamed).map((place) => {
+    const value = pick(VALUES.get(place.steps.at(-1)) ?? [], draw)
+    return { change: `${wordNewValue(place, value)}.`, write: () => writeWith(body, place, value) }
+  })
 }
 
 function wordNewValue(place: Place, value: unknown): string {
@@ -113,16 +109,15 @@ function wordNewValue(place: Place, value: unknown): string {
 }
 
 /** Leaves out a property. The fields of the envelope belong to `bad-envelope`. */
-function* omissions(body: GenuineBody, draw: Draw): Generator<PossibleChange> {
-  for (const place of placesIn({ value: body.value, steps: [] }, draw)) {
-    if (place.steps.length < 2 || typeof place.steps.at(-1) === 'number') continue
-    const write = () => writeWith(body, place, undefined)
-    yield { about: kindOfPlace(place), change: `${pointerOf(place)} was left out.`, write }
-  }
+function omissions(body: GenuineBody, draw: Draw): PossibleChange[] {
+  const isProperty = ({ steps }: Place) => steps.length > 1 && typeof steps.at(-1) === 'string'
+  return placesIn(body, draw, isProperty).map((place) => {
+    return { change: `${pointerOf(place)} was left out.`, write: () => writeWith(body, place, undefined) }
+  })
 }
 
 /** Properties that a later version could have. */
-const PROPERTIES: Readonly<Record<string, unknown>> = {
+const PROPERTIES = {
   created_at: '2026-01-15T09:00:00Z',
   status: 'active',
   tags: [],
@@ -132,30 +127,23 @@ const PROPERTIES: Readonly<Record<string, unknown>> = {
 }
 
 /** Adds a property to an object that does not have it yet. */
-function* additions(body: GenuineBody, draw: Draw): Generator<PossibleChange> {
-  for (const place of placesIn({ value: body.value, steps: [] }, draw)) {
-    const { value } = place
-    if (!isObject(value)) continue
-    for (const name of shuffle(Object.keys(PROPERTIES), draw)) {
-      if (Object.hasOwn(value, name)) continue
-      const change = `${pointTo(pointerOf(place), name)} was added.`
-      const write = () => writeWith(body, place, { ...value, [name]: PROPERTIES[name] })
-      yield { about: kindOfPlace(place), change, write }
-    }
-  }
+function additions(body: GenuineBody, draw: Draw): PossibleChange[] {
+  return placesIn(body, draw, ({ value }) => isObject(value)).map((place) => {
+    const [name, added] = pick(Object.entries(PROPERTIES), draw)
+    const change = `${pointTo(pointerOf(place), name)} was added.`
+    return { change, write: () => writeWith(body, place, { ...(place.value as Json), [name]: added }) }
+  })
 }
 
-function* wrongTypes(body: GenuineBody, draw: Draw): Generator<PossibleChange> {
-  for (const place of placesIn({ value: body.value, steps: [] }, draw)) {
-    const pointer = pointerOf(place)
-    // `success` and the whole body belong to `bad-envelope`.
-    if (pointer === '' || pointer === '/success') continue
-    for (const other of shuffle(otherTypes(place.value), draw)) {
-      const type = typeOf(other)
-      const change = `${pointer} became ${type} instead of ${typeOf(place.value)}.`
-      yield { about: `${kindOfPlace(place)} ${type}`, change, write: () => writeWith(body, place, other) }
-    }
-  }
+function wrongTypes(body: GenuineBody, draw: Draw): PossibleChange[] {
+  // `success` and the whole body belong to `bad-envelope`.
+  const isOwn = (place: Place) => !['', '/success'].includes(pointerOf(place))
+  return placesIn(body, draw, isOwn).flatMap((place) =>
+    shuffle(otherTypes(place.value), draw).map((other) => {
+      const change = `${pointerOf(place)} became ${typeOf(other)} instead of ${typeOf(place.value)}.`
+      return { change, write: () => writeWith(body, place, other) }
+    }),
+  )
 }
 
 /** How other servers are known to write such a value. */
@@ -181,7 +169,7 @@ function typeOf(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
-/** Values that a later version of the service could have, by field. They are invented, so no contract contains them. */
+/** Values that a later version of the service could have, by field. They are invented, so no contract lists them. */
 const POLICIES = ['monitor', 'report', 'discard']
 const VALUES: ReadonlyMap<unknown, readonly string[]> = new Map([
   ...['p', 'sp', 'np'].map((field): [string, string[]] => [field, POLICIES]),
@@ -190,28 +178,20 @@ const VALUES: ReadonlyMap<unknown, readonly string[]> = new Map([
 ])
 
 /** All fields whose values are listed at once, because a client may read only some. The first value is drawn. */
-function unknownEnums({ value, contract }: GenuineBody, draw: Draw): PossibleChange[] {
+function unknownEnums(body: GenuineBody, draw: Draw): PossibleChange[] {
+  const { value, contract } = body
   const drawn = Math.floor(draw() * 1000)
   const changes: string[] = []
-  const known = new Map<string, readonly unknown[]>()
-  function listedAt(place: Place): readonly unknown[] {
-    const kind = kindOfPlace(place)
-    const listed = known.get(kind) ?? listedValues(contract.schema, place)
-    known.set(kind, listed)
-    // The contract lists the codes of a response beside its schema.
-    return kind === 'error/code' ? [...listed, ...contract.codes] : listed
-  }
+  const isListed = (place: Place) => contract.check(JSON.parse(writeWith(body, place, freshValue(place, 0)))).length > 0
+  const known = placesIn(body, draw, isNamed).filter(isListed)
+  const listed = new Set(known.map(kindOfPlace))
   function change(place: Place): unknown {
     const { value: present, steps } = place
     const inside = (inner: unknown, step: string | number) => change({ value: inner, steps: [...steps, step] })
     if (Array.isArray(present)) return present.map(inside)
     if (isObject(present)) return mapValues(present, inside)
-    const listed = typeof present === 'string' ? listedAt(place) : []
-    if (listed.length === 0) return present
-    const values = [...(VALUES.get(steps.at(-1)) ?? []), 'unknown', `${present}_v2`].filter(
-      (each) => !listed.includes(each),
-    )
-    const fresh = values[(drawn + changes.length) % values.length]
+    if (!listed.has(kindOfPlace(place))) return present
+    const fresh = freshValue(place, drawn + changes.length)
     changes.push(wordNewValue(place, fresh))
     return fresh
   }
@@ -222,27 +202,14 @@ function unknownEnums({ value, contract }: GenuineBody, draw: Draw): PossibleCha
   return [{ change: `${first}${rest}.`, write: () => text }]
 }
 
-/**
- * The values that the schema lists for a place. All alternatives (`oneOf`) count, so the result is a guess. The check of
- * the contract confirms or refutes it.
- */
-function listedValues(schema: unknown, { steps }: Place): unknown[] {
-  const schemas = steps.reduce<Json[]>(
-    (outer, step) =>
-      outer.flatMap(({ items, properties = {}, additionalProperties }) =>
-        withAlternatives(
-          typeof step === 'number' ? items : (valueAt(properties, pointTo('', step)) ?? additionalProperties),
-        ),
-      ),
-    withAlternatives(schema),
-  )
-  return schemas.flatMap((each) => (Array.isArray(each['enum']) ? each['enum'] : []))
+/** Whether the field has a name for which there are new values. */
+function isNamed({ steps }: Place): boolean {
+  return VALUES.has(steps.at(-1))
 }
 
-function withAlternatives(schema: unknown): Json[] {
-  if (!isObject(schema)) return []
-  const { allOf, anyOf, oneOf } = schema
-  return [schema, ...[allOf, anyOf, oneOf].flat().flatMap(withAlternatives)]
+function freshValue({ value, steps }: Place, number: number): string {
+  const values = [...(VALUES.get(steps.at(-1)) ?? []), 'unknown', `${value}_v2`]
+  return `${values[number % values.length]}`
 }
 
 /** The envelope that the contract promises is missing, or incomplete. */

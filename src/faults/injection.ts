@@ -9,11 +9,11 @@ import type { InjectionRecord } from '../journal/entry.ts'
 /** The fault that is injected into one exchange, and its source. Every source yields the same kind of value. */
 export interface Injection extends Omit<InjectionRecord, 'effect'> {
   /** A 32-bit word from which the random numbers derive. Without it, every draw is 0. */
-  chance: number | undefined
+  chance?: number | undefined
   /** The preferences of the request itself. */
-  preference: HonouredPreference | undefined
+  preference?: HonouredPreference
   /** The domain of the response, if the request is known to name one. */
-  domain: NamedDomain | undefined
+  domain?: NamedDomain
 }
 
 /** Preferences of a request (RFC 7240) that are honoured. */

@@ -15,13 +15,7 @@ export interface FaultKind {
    * or `either`, as the `phase` of the rule says.
    */
   phase: 'before' | 'after' | 'either'
-  /** Whether it acts on the body of the service's own response. A response to HEAD has none and stays the same. */
-  needsBody: boolean
   action: FaultAction
-  /** What happened to the response, for the journal. The other actions describe that themselves. */
-  effect?: (milliseconds: number) => string
-  /** The same for a response without a body. */
-  withoutBody?: string
 }
 
 type FaultAction =
@@ -29,8 +23,8 @@ type FaultAction =
   | { type: 'delay' }
   /** Responds instead of the service, as the rule says. */
   | { type: 'respond' }
-  /** Ends the connection instead of a response. */
-  | { type: 'cut'; lost: Loss['lost'] }
+  /** Ends the connection instead of a response. `effect` tells the journal so. */
+  | { type: 'cut'; lost: Loss['lost']; effect: string }
   /**
    * Sends the body of the service's own response in another way. `milliseconds` is the default duration of the
    * transmission. The delay of the rule then sets this duration, instead of a wait before it.
@@ -50,23 +44,13 @@ type FaultAction =
  * in the document of the control plane, and its tests.
  */
 export const FAULT_KINDS = {
-  delay: { field: 'delay_ms', phase: 'either', needsBody: false, action: { type: 'delay' } },
-  respond: { field: 'respond', phase: 'either', needsBody: false, action: { type: 'respond' } },
+  delay: { field: 'delay_ms', phase: 'either', action: { type: 'delay' } },
+  respond: { field: 'respond', phase: 'either', action: { type: 'respond' } },
   reset: cut('reset', 'The connection was reset in place of an answer.'),
   hang: cut('hang', 'No answer was sent; the connection was left open.'),
   empty: cut('close', 'The connection was closed in place of an answer.'),
-  truncate: {
-    ...{ field: 'connection', phase: 'after', needsBody: true, action: { type: 'send', way: 'half' } },
-    effect: () => 'Half of the body was sent, and the connection was closed.',
-    withoutBody: 'There was no body to truncate.',
-  },
-  drip: {
-    field: 'connection',
-    phase: 'after',
-    needsBody: true,
-    action: { type: 'send', way: 'slowly', milliseconds: 2_000 },
-    effect: (milliseconds: number) => `The body was sent in small pieces, over ${milliseconds} ms.`,
-  },
+  truncate: { field: 'connection', phase: 'after', action: { type: 'send', way: 'half' } },
+  drip: { field: 'connection', phase: 'after', action: { type: 'send', way: 'slowly', milliseconds: 2_000 } },
   'malformed-json': corruption('malformed-json'),
   'missing-field': corruption('missing-field'),
   'wrong-type': corruption('wrong-type'),
@@ -74,7 +58,7 @@ export const FAULT_KINDS = {
   'unknown-enum': corruption('unknown-enum'),
   'bad-envelope': corruption('bad-envelope'),
   compatible: corruption('compatible'),
-  'quota-used-up': { field: 'event', phase: 'before', needsBody: false, action: { type: 'use-up' } },
+  'quota-used-up': { field: 'event', phase: 'before', action: { type: 'use-up' } },
   'window-end': pass('window-end'),
   refresh: pass('refresh'),
   'grace-end': pass('grace-end'),
@@ -86,22 +70,19 @@ export const FAULT_KINDS = {
 } as const satisfies Readonly<Record<string, FaultKind>>
 
 function cut(lost: Loss['lost'], effect: string) {
-  const action = { type: 'cut', lost } as const
-  return { field: 'connection', phase: 'either', needsBody: false, action, effect: () => effect } as const
+  return { field: 'connection', phase: 'either', action: { type: 'cut', lost, effect } } as const
 }
 
 function corruption(kind: Corruption) {
-  const action = { type: 'corrupt', kind } as const
-  const withoutBody = 'There was no body to change.'
-  return { field: 'corrupt', phase: 'after', needsBody: true, action, withoutBody } as const
+  return { field: 'corrupt', phase: 'after', action: { type: 'corrupt', kind } } as const
 }
 
 function pass(ending: Ending) {
-  return { field: 'event', phase: 'after', needsBody: false, action: { type: 'pass', ending } } as const
+  return { field: 'event', phase: 'after', action: { type: 'pass', ending } } as const
 }
 
 function foreign(change: ForeignChange) {
-  return { field: 'event', phase: 'before', needsBody: false, action: { type: 'foreign', change } } as const
+  return { field: 'event', phase: 'before', action: { type: 'foreign', change } } as const
 }
 
 type KindName = keyof typeof FAULT_KINDS
@@ -141,4 +122,9 @@ export function kindOf(rule: FaultRule): FaultKind {
 export function phaseOf(rule: FaultRule): FaultPhase {
   const { phase } = kindOf(rule)
   return phase === 'either' ? (rule.phase ?? 'before') : phase
+}
+
+/** Whether a rule acts on the body of the service's own response. A response to HEAD has none and stays the same. */
+export function actsOnBody(rule: FaultRule): boolean {
+  return ['send', 'corrupt'].includes(kindOf(rule).action.type)
 }

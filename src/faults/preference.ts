@@ -4,13 +4,6 @@ import type { InjectedResponse } from '../domain/faults.ts'
 import { LIMITS } from '../domain/limits.ts'
 import type { HonouredPreference, Injection } from './injection.ts'
 
-/** The answer that a request prefers, and the delay in milliseconds. */
-export interface Preference {
-  /** A status or an error code. */
-  code?: string
-  delay?: number
-}
-
 /**
  * One preference or parameter: a token and perhaps a value, which is a token or a quoted text (RFC 7240 §2). Or text
  * that is no preference, up to the next place where one may begin.
@@ -30,13 +23,11 @@ export function preferredInjection(header: string, operation: Operation, catalog
     id: undefined,
     // A rule must have an action, even if that is to wait 0 ms.
     rule: { ...((delay !== undefined || wantsSuccess) && { delay_ms: delay ?? 0 }), ...(respond && { respond }) },
-    chance: undefined,
     preference: {
       code: respond === undefined && !wantsSuccess ? undefined : code,
       status: wantsSuccess ? status : undefined,
       delay,
     },
-    domain: undefined,
   }
 }
 
@@ -59,7 +50,7 @@ function responseFor(wanted: string, operation: Operation, catalogue: Catalogue)
  * The preferences `code` and `delay` of a Prefer header (RFC 7240 §2). All others are ignored, and so are impossible
  * values, as the RFC demands. Parameters after a semicolon count like preferences.
  */
-export function readPreference(header: string): Preference {
+export function readPreference(header: string): { code?: string; delay?: number } {
   const given = new Map<string, string>()
   for (const [, name, value = ''] of header.matchAll(PART)) {
     // RFC 7240 §2: the first of several preferences with the same name counts.

@@ -29,12 +29,11 @@ function reorder(value: unknown, ranks: Map<string, number>, draw: Draw): unknow
 }
 
 function* items(body: GenuineBody, draw: Draw): Generator<PossibleChange> {
-  for (const place of placesIn({ value: body.value, steps: [] }, draw)) {
-    const { value } = place
-    if (!Array.isArray(value) || value.length < 2) continue
+  for (const place of placesIn(body, draw, ({ value }) => Array.isArray(value) && value.length > 1)) {
+    const items = place.value as unknown[]
     const change = `The items of ${pointerOf(place)} were put in another order.`
     for (let trial = 0; trial < TRIALS; trial++) {
-      yield { change, write: () => writeWith(body, place, shuffle(value, draw)) }
+      yield { change, write: () => writeWith(body, place, shuffle(items, draw)) }
     }
   }
 }

@@ -7,7 +7,7 @@ import { parseDuration } from '../domain/iso-8601.ts'
 import { explainUnknown } from '../ground/edit-distance.ts'
 import { writeJson } from '../ground/json.ts'
 import { isDeeperThan } from '../ground/nesting.ts'
-import { kindOf } from './kinds.ts'
+import { actsOnBody } from './kinds.ts'
 
 /** A check of rules that come from a file, like those that come over HTTP. */
 export interface RuleCheck {
@@ -54,7 +54,7 @@ export function findRuleProblem(
   if (unknown) return unknown
   const matching = contract.operations.filter((operation) => canMatch(match, operation))
   if (matching.length === 0) return invalid('/match', match, 'nothing', { expected: describeChoice(match, contract) })
-  if (match.method === 'HEAD' && kindOf(rule).needsBody) return invalid('/match/method', 'HEAD', 'bodiless')
+  if (match.method === 'HEAD' && actsOnBody(rule)) return invalid('/match/method', 'HEAD', 'bodiless')
   if (life !== undefined && parseDuration(life) === 0) return invalid('/expires_after', life, 'no-time')
   if (respond === undefined) return undefined
   return 'error' in respond ? checkError(respond, matching, contract) : checkSize(respond, answerLimit)

@@ -37,7 +37,7 @@ export function createInjectionSources({ contract, prefer, simulator }: Injectio
     },
     ofRule({ fault: { id, rule }, ordinal }, account) {
       const [, chance] = chanceOfFault(account, id, ordinal)
-      return { source: 'rule', id, rule, chance, preference: undefined, domain: undefined }
+      return { source: 'rule', id, rule, chance }
     },
     ofBody(body, operation) {
       return simulator && operation.readsBody ? simulatedInjection(body, operation, contract) : undefined
@@ -57,8 +57,7 @@ function simulatedInjection(body: Json, operation: Operation, { canonicalHostnam
       const error = failuresOf(domain).find((each) => answersWith(operation, each))
       if (error === undefined) continue
       const named = { domain, field: `/${field}/${index}` }
-      const rule = { respond: { error } }
-      return { source: 'simulator', id: undefined, rule, chance: undefined, preference: undefined, domain: named }
+      return { source: 'simulator', id: undefined, rule: { respond: { error } }, domain: named }
     }
   }
   return undefined

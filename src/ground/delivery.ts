@@ -19,10 +19,10 @@ export interface Response {
 }
 
 /**
- * Another way to send a body: `slowly`, in small pieces over the given milliseconds; or `half` of it, after which the
- * connection is closed.
+ * Another way to send a body: `slowly`, in small pieces over the given milliseconds, or `until` the
+ * account is reset, which ends the connection; or `half` of it, after which the connection is closed.
  */
-export type Transmission = { way: 'slowly'; milliseconds: number } | { way: 'half' }
+export type Transmission = { way: 'slowly'; milliseconds: number; until: AbortSignal | undefined } | { way: 'half' }
 
 /** No response is sent. */
 export interface Loss {
@@ -31,4 +31,6 @@ export interface Loss {
    * stays open until the client or the server gives up. `failure`: the response could not be made.
    */
   lost: 'reset' | 'close' | 'hang' | 'failure'
+  /** Ends a hang: the account was reset. */
+  until?: AbortSignal | undefined
 }

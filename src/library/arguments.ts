@@ -1,6 +1,7 @@
 import type { ControlRequest } from '../admin/control.ts'
+import { isObject } from '../ground/json.ts'
 import { show } from '../ground/show.ts'
-import { ControlError, refuseArgument } from './control-error.ts'
+import { refuseArgument } from './control-error.ts'
 
 /** The arguments of a call. JavaScript can pass any value in each place. */
 export interface CallArguments {
@@ -29,33 +30,14 @@ export function readArguments({ parameters = {}, query, body }: CallArguments): 
   }
 }
 
-/** A copy through JSON, as over HTTP. Neither side can change an object of the other. @throws ControlError */
+/** A copy through JSON, as over HTTP. Neither side can change an object of the other. */
 export function copyArgument(value: unknown): unknown {
-  return asJson(() => JSON.parse(JSON.stringify(value, refuseUnsaid) ?? 'null'))
-}
-
-/** JSON omits functions and symbols silently. */
-function refuseUnsaid(_: string, value: unknown): unknown {
-  if (typeof value !== 'function' && typeof value !== 'symbol') return value
-  throw new ControlError('invalid_json', `The argument must be JSON, which ${show(value)} is not.`)
+  return JSON.parse(JSON.stringify(value) ?? 'null')
 }
 
 /** The fields of an options object; none for `undefined`. @throws ControlError for any other value. */
 export function readFields(value: unknown): Record<string, unknown> {
   if (value === undefined) return {}
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw refuseArgument('', `An object was expected here, which ${show(value)} is not.`)
-  }
-  return asJson(() => ({ ...value }))
-}
-
-/** The result of `read`. An object may have a field that throws when it is read. @throws ControlError */
-function asJson<Value>(read: () => Value): Value {
-  try {
-    return read()
-  } catch (error) {
-    if (error instanceof ControlError) throw error
-    const [reason = ''] = String(error instanceof Error ? error.message : error).split('\n')
-    throw new ControlError('invalid_json', `The argument must be JSON: ${reason}.`)
-  }
+  if (isObject(value)) return { ...value }
+  throw refuseArgument('', `An object was expected here, which ${show(value)} is not.`)
 }

@@ -6,7 +6,7 @@ import type { CallId, DataOf } from '../contract/control-plane.ts'
 import { describeEntry, type RequestReport } from '../journal/description.ts'
 import type { Journal } from '../journal/journal.ts'
 import { StoreError } from '../store/store-error.ts'
-import { type CallArguments, readArguments } from './arguments.ts'
+import { type CallArguments, copyArgument, readArguments } from './arguments.ts'
 import { ControlError } from './control-error.ts'
 
 export type { CallId, DataOf } from '../contract/control-plane.ts'
@@ -122,7 +122,7 @@ export function directTransport(
       const control = await load()
       try {
         const outcome = await control.perform(control.operation(operationId), request)
-        if (outcome.ok) return copyOf(outcome.data)
+        if (outcome.ok) return copyArgument(outcome.data)
         const { error } = describeRefusal(control.api.catalogue, outcome.problems).body
         throw new ControlError(error.code as AdminCode, error.message, error.problems)
       } catch (error) {
@@ -132,14 +132,9 @@ export function directTransport(
     events: (account, { take }) =>
       journal.subscribe((entry) => {
         if (account === undefined || entry.account === account)
-          take(copyOf(describeEntry(entry, catalogue)) as RequestReport)
+          take(copyArgument(describeEntry(entry, catalogue)) as RequestReport)
       }),
   }
-}
-
-/** A copy, as over HTTP. Neither side can change an object of the other. */
-function copyOf(data: unknown): unknown {
-  return JSON.parse(JSON.stringify(data) ?? 'null')
 }
 
 function stopped(): ControlError {

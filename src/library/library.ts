@@ -119,15 +119,14 @@ export interface ServerParts {
   apiKey: string | undefined
   exchanges: ExchangeLog<ExplanationReport | undefined>
   contract: Contract
-  stopping: AbortSignal
+  stopping: AbortController
+  /** Loads the control plane. */
+  control: () => Promise<Control>
 }
 
 /** The library of a server in the same process. */
-export function openDirectLibrary(
-  load: () => Promise<Control>,
-  { baseUrl, apiKey, exchanges, contract, stopping }: ServerParts,
-): Library {
-  const transport = directTransport(load, exchanges.journal, contract.catalogue, stopping)
+export function openDirectLibrary({ baseUrl, apiKey, exchanges, contract, stopping, control }: ServerParts): Library {
+  const transport = directTransport(control, exchanges.journal, contract.catalogue, stopping.signal)
   const shows = () => true
   // The server ends with the process of the tests.
   return openLibrary(partsOn(transport, { baseUrl, shows, sees: shows, lasts: false }), { id: DEFAULT_ACCOUNT, apiKey })

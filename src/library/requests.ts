@@ -95,6 +95,7 @@ export function openEvents(
   const leave = transport.events(account, {
     take(request) {
       if (isEnded || (account === undefined && request.account !== null && !shows(request.account))) return
+      if (waiting.length === UNREAD) return stop(new ControlError('unavailable', LEFT_UNREAD))
       waiting.push(request)
       wake()
     },
@@ -105,11 +106,12 @@ export function openEvents(
     isEnded = true
     wake()
   }
-  const stop = () => {
+  function stop(reason?: unknown): void {
     leave()
-    for (const ending of endings) ending.removeEventListener('abort', stop)
-    end()
+    for (const ending of endings) ending.removeEventListener('abort', finish)
+    end(reason)
   }
+  const finish = () => stop()
   try {
     const { signal } = readFields(options)
     if (signal instanceof AbortSignal) endings.push(signal)
@@ -117,7 +119,7 @@ export function openEvents(
   } catch (error) {
     end(error)
   }
-  for (const ending of endings) ending.addEventListener('abort', stop)
+  for (const ending of endings) ending.addEventListener('abort', finish)
   if (endings.some(({ aborted }) => aborted)) stop()
 
   async function* read(): AsyncGenerator<RequestReport, undefined> {
@@ -150,6 +152,10 @@ export function openEvents(
   }
   return events
 }
+
+/** How many requests wait for a reader that does not read. */
+const UNREAD = 10_000
+const LEFT_UNREAD = `The reader of these events has left ${UNREAD} requests unread, so no more are kept.`
 
 /** The default and the longest timeout of `waitFor`, in milliseconds of real time. */
 const PATIENCE = { usual: 1_000, longest: 600_000 }

@@ -1,9 +1,8 @@
 import type { VerdictReport } from '../contract/control-plane.ts'
 import { nextTurn } from '../ground/timers.ts'
 import type { RequestReport } from '../journal/description.ts'
-import { readFields } from './arguments.ts'
 import type { ControlClient } from './control-client.ts'
-import { ControlError, refuseArgument } from './control-error.ts'
+import { ControlError } from './control-error.ts'
 import { readRequests } from './requests.ts'
 
 /** A request that violates the contract, with a request that would be accepted. */
@@ -11,8 +10,6 @@ export type ViolationReport = VerdictReport['violations']['first'][number]
 
 /** The maximum number of kinds of violations that an error describes. The others are counted. */
 export const DESCRIBED = 3
-/** The number of accounts that are remembered after their watch. */
-const FORMER = 1_000
 /** After this many passes of the event loop, all data that has arrived at the server is processed. */
 const PASSES = 10
 
@@ -87,7 +84,7 @@ interface Watch extends Omit<WatchOptions, 'account'> {
 export class ViolationWatches {
   readonly #source: ViolationSource
   readonly #open = new Set<Watch>()
-  /** The accounts of former watches. A late request of theirs is charged to no other watch. The oldest are dropped. */
+  /** The accounts of former watches. A late request of theirs is charged to no other watch. */
   readonly #former = new Set<string>()
   /** The ordinal of the newest violation that was read. */
   #read = 0
@@ -97,22 +94,12 @@ export class ViolationWatches {
     this.#source = source
   }
 
-  /** Invalid options are reported by `end`. */
-  open(options: unknown): ViolationWatch {
+  open({ account, ...options }: WatchOptions): ViolationWatch {
+    const since = this.#source.client.transport.newest
+    const watch: Watch = { ...options, account: account?.id, since, count: 0, kinds: new Map() }
+    this.#open.add(watch)
     let ended: Promise<void> | undefined
-    try {
-      const { account, ...rest } = readFields(options) as WatchOptions
-      const { id } = readFields(account)
-      if (account !== undefined && typeof id !== 'string') {
-        throw refuseArgument('account', '`account` must be an account.')
-      }
-      const since = this.#source.client.transport.newest
-      const watch: Watch = { ...rest, account: id as string | undefined, since, count: 0, kinds: new Map() }
-      this.#open.add(watch)
-      return { end: () => (ended ??= this.#end(watch)) }
-    } catch (error) {
-      return { end: () => (ended ??= Promise.reject(error)) }
-    }
+    return { end: () => (ended ??= this.#end(watch)) }
   }
 
   /** Reads the violations so far, before something clears a journal. Nothing is read if nobody wants to know. */
@@ -133,8 +120,6 @@ export class ViolationWatches {
     const { account, name = account, permits } = watch
     if (account !== undefined) {
       this.#former.add(account)
-      const [oldest = ''] = this.#former
-      if (this.#former.size > FORMER) this.#former.delete(oldest)
       if (!permits) await this.#warnOfLosses(account, `${name}`)
     }
     if (watch.count > 0) throw errorOf(watch, this.#source.lasts)

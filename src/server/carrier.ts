@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { finished } from 'node:stream/promises'
 import type { Arrival } from '../ground/arrival.ts'
 import { bytesOf, type Content } from '../ground/content.ts'
-import type { Delivery, Headers, Loss, Response } from '../ground/delivery.ts'
+import type { Delivery, Headers, Loss, Response, Transmission } from '../ground/delivery.ts'
 import type { Log } from '../ground/log.ts'
 import { setImmediate } from '../ground/timers.ts'
 import type { Service } from '../service/answer.ts'
@@ -53,7 +53,7 @@ export function createCarrier({ answer, writeHeader = writeAtOnce, stopping, log
     if ('lost' in delivery) {
       ended.add(request.socket)
       sendAll()
-      return lose[delivery.lost](exchange)
+      return lose[delivery.lost](exchange, delivery.until)
     }
     writeHeader(response, delivery.status, delivery.headers)
     const { transmission } = delivery
@@ -64,7 +64,7 @@ export function createCarrier({ answer, writeHeader = writeAtOnce, stopping, log
     }
     sendAll()
     if (transmission === undefined) return sendAfterRequest(exchange, delivery)
-    if (transmission.way === 'slowly') return sendSlowly(exchange, delivery, transmission.milliseconds)
+    if (transmission.way === 'slowly') return sendSlowly(exchange, delivery, transmission)
     ended.add(request.socket)
     return sendHalf(exchange, delivery)
   }
@@ -131,16 +131,18 @@ function closesAfter({ headers: { connection = '' }, httpVersion }: IncomingMess
 }
 
 /** Ends the connection without a response. */
-const lose: Readonly<Record<Loss['lost'], (exchange: CarriedExchange) => void | Promise<void>>> = {
+const lose: Readonly<
+  Record<Loss['lost'], (exchange: CarriedExchange, until: AbortSignal | undefined) => void | Promise<void>>
+> = {
   reset({ request: { socket } }) {
     // Only a plain TCP connection can be reset; Node refuses to reset one with TLS.
     if ('encrypted' in socket) socket.destroy()
     else socket.resetAndDestroy()
   },
 
-  async hang({ arrival, request, stopping }) {
+  async hang({ arrival, request, stopping }, until) {
     request.resume()
-    await arrival.wait(undefined, stopping)
+    await arrival.wait(undefined, stopping, until)
     request.socket.destroySoon()
   },
 
@@ -174,13 +176,14 @@ const PIECES = 20
 async function sendSlowly(
   { arrival, request, response, stopping }: CarriedExchange,
   { body }: Response,
-  milliseconds: number,
+  { milliseconds, until }: Extract<Transmission, { way: 'slowly' }>,
 ): Promise<void> {
   const bytes = bytesOf(body)
   const size = Math.max(1, Math.ceil(bytes.length / PIECES))
   const gaps = Math.max(1, Math.ceil(bytes.length / size) - 1)
   for (let start = 0; start < bytes.length; start += size) {
-    if (start > 0) await arrival.wait(milliseconds / gaps, stopping)
+    if (start > 0) await arrival.wait(milliseconds / gaps, stopping, until)
+    if (until?.aborted) return void request.socket.destroySoon()
     if (request.socket.destroyed) break
     response.write(bytes.subarray(start, start + size))
   }

@@ -65,20 +65,17 @@ export async function openContractJudge(overlays: readonly string[]): Promise<Co
     const reading = seen.failed === 'gateway' ? { ...seen, failed: 'service' as const } : seen
     const operation = reading.lenient.ok ? reading.lenient.operation : undefined
     const failures = judgeSingle(reading, widest).filter(isFailure)
-    const redact = failures.length === 0 ? undefined : keys.redactorFor({ target, fields })
-    const describe = ({ request_id: _, label, ...finding }: JudgedDifference): ContractViolation => ({
+    const readsBody = operation?.readsBody ?? false
+    if (failures.length === 0) return { violations: [], readsBody }
+    const redact = keys.redactorFor({ target, fields })
+    const describe = ({ request_id: _, label, asked, answered, ...finding }: JudgedDifference): ContractViolation => ({
       ...finding,
-      ...(redact && { message: redact(finding.message), path: redact(finding.path) }),
-      ...(redact && finding.asked !== undefined && { asked: redact(finding.asked) }),
-      ...(redact && finding.answered !== undefined && { answered: redact(finding.answered) }),
+      ...{ message: redact(finding.message), path: redact(finding.path), operation: operation?.id, requestId },
+      ...(asked !== undefined && { asked: redact(asked) }),
+      ...(answered !== undefined && { answered: redact(answered) }),
       part: partyOf({ id: finding.id, label }) === 'client' ? 'request' : 'response',
-      operation: operation?.id,
-      requestId,
     })
-    return {
-      violations: failures.map(describe),
-      readsBody: operation?.readsBody ?? false,
-    }
+    return { violations: failures.map(describe), readsBody }
   }
 
   return { basePath: contract.basePath, bodyLimit: contract.settings.bodyLimit, judge }

@@ -66,6 +66,7 @@ export function openFetch({ openServer, isForControl, bodyLimit, baseUrl, stoppi
     leaving: AbortSignal,
   ): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
+      // A reader that was cancelled is done, too, and half of a body must change nothing.
       leaving.throwIfAborted()
       const sending = openRequest({ ...options, createConnection: connect })
       const leave = () => sending.destroy()
@@ -111,10 +112,7 @@ export function openFetch({ openServer, isForControl, bodyLimit, baseUrl, stoppi
   }
 }
 
-/**
- * The body of a request, or so much of it that the service sees that it is too long. Rejects with what breaks it off,
- * as `fetch` does.
- */
+/** The body of a request, or enough of one that is too long. Rejects with what breaks it off, as `fetch` does. */
 async function readBody({ body }: Request, longest: number, leaving: AbortSignal): Promise<Buffer> {
   const pieces: Uint8Array[] = []
   let size = 0
@@ -129,8 +127,6 @@ async function readBody({ body }: Request, longest: number, leaving: AbortSignal
     size += value.length
     pieces.push(value)
   }
-  // A reader that was cancelled is done, too, and half of a body must change nothing.
-  leaving.throwIfAborted()
   // A source that cannot be cancelled has nobody who could be told.
   if (size > longest) void reader?.cancel().catch(() => {})
   return Buffer.concat(pieces)

@@ -5,7 +5,6 @@ import type { AccountOrigin } from '../domain/account.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import { isInstant } from '../domain/iso-8601.ts'
 import type { RuleCheck } from '../faults/rule-check.ts'
-import type { Awaitable } from '../ground/awaitable.ts'
 import type { Clock } from '../ground/clock.ts'
 import { isDeeperThan } from '../ground/nesting.ts'
 import { show } from '../ground/show.ts'
@@ -18,31 +17,22 @@ const FIXTURE_DEPTH = 20
  * Creates the function that says why an account of the data folder cannot be served. It checks the present account and
  * its origin, because a reset makes the account again from it. The text begins with a JSON pointer into the file.
  */
-export function createKeptCheck(
-  contract: Contract,
-  clock: Clock,
-): (record: AccountRecord) => Awaitable<string | undefined> {
+export function createKeptCheck(contract: Contract, clock: Clock) {
   let ruleCheck: Promise<RuleCheck> | undefined
 
-  return function check(record) {
-    const problem = validateAccount(record, contract, clock()) ?? validateOrigin(record.origin)
-    if (problem !== undefined) return problem
+  return async function check(record: AccountRecord): Promise<string | undefined> {
     const { faults, origin } = record
-    const needsRules = faults.length > 0 || origin.faults !== undefined
-    const needsFixtures = typeof origin.fixture !== 'string' || origin.story !== undefined
-    return needsRules || needsFixtures ? checkSchemas(record) : undefined
-  }
-
-  /** The schemas of other documents are loaded only if an account needs them. */
-  async function checkSchemas({ faults, origin }: AccountRecord): Promise<string | undefined> {
     return (
+      validateAccount(record, contract, clock()) ??
+      validateOrigin(origin) ??
       (await findRuleProblem(faults, '/account/faults')) ??
       (await findRuleProblem(origin.faults ?? [], '/account/origin/faults')) ??
       (await findFixtureProblem(origin.fixture, '/account/origin/fixture')) ??
-      (await findFixtureProblem(origin.story ?? {}, '/account/origin/story'))
+      (await findFixtureProblem(origin.story, '/account/origin/story'))
     )
   }
 
+  /** The schemas of other documents are loaded only if an account needs them. */
   async function findRuleProblem(faults: readonly { rule: FaultRule }[], place: string): Promise<string | undefined> {
     if (faults.length === 0) return undefined
     ruleCheck ??= import('../faults/rule-check.ts').then(({ loadRuleCheck }) => loadRuleCheck(contract))
@@ -64,8 +54,11 @@ function validateOrigin({ fixture, ...instants }: AccountOrigin): string | undef
   return `/account/origin/fixture ${show(fixture)} must be one of ${FIXTURE_NAMES.join(', ')}, or a fixture`
 }
 
-async function findFixtureProblem(fixture: AccountOrigin['fixture'], place: string): Promise<string | undefined> {
-  if (typeof fixture === 'string') return undefined
+async function findFixtureProblem(
+  fixture: AccountOrigin['fixture'] | AccountOrigin['story'],
+  place: string,
+): Promise<string | undefined> {
+  if (fixture === undefined || typeof fixture === 'string') return undefined
   if (isDeeperThan(FIXTURE_DEPTH, fixture)) return `${place} is nested too deeply`
   const violation = await findFixtureViolation(fixture)
   return violation && `${place}${violation.pointer} ${violation.reason}`

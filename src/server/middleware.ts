@@ -1,20 +1,10 @@
 import type { ServerResponse } from 'node:http'
-import type { Contract } from '../contract/contract.ts'
 import { ServerArrival } from '../exchanges/server-arrival.ts'
 import type { Arrival } from '../ground/arrival.ts'
 import type { Headers } from '../ground/delivery.ts'
-import type { Log } from '../ground/log.ts'
-import type { Service } from '../service/answer.ts'
 import { createCarrier } from './carrier.ts'
 import { BodyReadBefore, isReadBefore, type Middleware, type MountedRequest, pathOf, targetBelow } from './mount.ts'
-
-/** What a door in the same process uses of a running stand-in. */
-interface Inside {
-  readonly answer: Service
-  readonly contract: Contract
-  readonly log: Log
-  readonly stopping: { readonly signal: AbortSignal }
-}
+import type { StandIn } from './stand-in.ts'
 
 /**
  * A copy of the object has it too. It is registered, because a program may load this module twice, for example once
@@ -23,8 +13,12 @@ interface Inside {
 const INSIDE = Symbol.for('dmarc-understudy.inside')
 
 /** Lets `standIn` find the stand-in behind what its user has. */
-export function letIn<Outside extends object>(inside: Inside, outside: Outside): Outside {
+export function letIn<Outside extends object>(inside: StandIn, outside: Outside): Outside {
   return Object.assign(outside, { [INSIDE]: () => inside })
+}
+
+export function insideOf(service: object): StandIn | undefined {
+  return (service as { [INSIDE]?: () => StandIn })[INSIDE]?.()
 }
 
 /** A stand-in that `startUnderstudy`, or the fixture of a test, has started in this process. */
@@ -44,15 +38,15 @@ export interface RunningStandIn {
  * @throws TypeError if the stand-in runs in another process
  */
 export function standIn(service: RunningStandIn): Middleware {
-  const inside = (service as { [INSIDE]?: () => Inside })[INSIDE]?.()
+  const inside = insideOf(service)
   if (inside === undefined) {
     const remedy = 'Start one with startUnderstudy() of dmarc-understudy, or let the client use its baseUrl.'
     throw new TypeError(`standIn(service) needs a stand-in that runs in this process. ${remedy}`)
   }
-  const { contract, log } = inside
+  const { answer, contract, log } = inside
   const stopping = inside.stopping.signal
   const isLenient = contract.settings.pathMatching === 'lenient'
-  const serve = createCarrier({ answer: inside.answer, writeHeader, stopping, log })
+  const serve = createCarrier({ answer, writeHeader, stopping, log })
 
   return function answerForService(request, response, next) {
     const target = targetBelow(request, contract.basePath, isLenient)

@@ -3,12 +3,8 @@ import type { Open, Plan } from '../contract/names.ts'
 import { DEFAULT_SEED } from '../domain/account.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import { LIMITS } from '../domain/limits.ts'
-import type { Settings } from '../domain/settings.ts'
 import { type Clock, systemClock } from '../ground/clock.ts'
-import { nearestName } from '../ground/edit-distance.ts'
-import { isLoopback } from '../ground/hosts.ts'
 import { type Log, SILENT } from '../ground/log.ts'
-import { show } from '../ground/show.ts'
 import { JOURNAL_LIMITS } from '../journal/journal.ts'
 import {
   fileName,
@@ -19,23 +15,15 @@ import {
   type Options,
   oneOf,
   origins,
-  type ProgramOption,
   type ProgramOptions,
-  remedyFor,
   secret,
   text,
   texts,
   textThat,
   toggle,
-  type Values,
   wholeNumber,
 } from './option.ts'
-import { OptionError, type Spell } from './option-error.ts'
-import type { ServerOptions } from './options.ts'
 import { maskStoreUrl, readStoreUrl, STORE_REMEDY } from './store-url.ts'
-
-/** The default beginning of keys in a store. */
-const DEFAULT_STORE_PREFIX = 'dmarc-understudy'
 
 const fixture: OptionKind<string | Fixture> = {
   remedy: 'must be the name of a ready-made fixture, the path of a file, or a fixture',
@@ -81,7 +69,7 @@ const keyPrefix = textThat(
 
 /**
  * Every option of a server, once: its check, its names, its help and its default. The command line, the environment and
- * the checks of the library read these tables. `options.ts` says the same as types.
+ * the types and checks of the library come from these tables.
  */
 const SERVER_OPTIONS = {
   port: {
@@ -110,7 +98,7 @@ const SERVER_OPTIONS = {
   storePrefix: {
     kind: keyPrefix,
     help: 'Beginning of every key in the store. Servers with different prefixes share nothing.',
-    default: DEFAULT_STORE_PREFIX,
+    default: 'dmarc-understudy',
   },
   fixture: {
     kind: fixture,
@@ -214,11 +202,21 @@ const SERVER_OPTIONS = {
 /** The options of `startUnderstudy`. */
 export const LIBRARY_OPTIONS = {
   ...SERVER_OPTIONS,
+  /** Listen on a port. Without one, the service is reached by its method `fetch`. */
   listen: { kind: toggle, default: true },
+  /** Logger of requests and problems; those of pino fit. */
   log: { kind: log, default: SILENT },
+  /** Clock that the clocks of all accounts follow, in milliseconds since the Unix epoch. */
   clock: { kind: clock, default: systemClock },
+  /** Signal that stops the server when it is aborted. A start that is under way then rejects with its reason. */
   signal: { kind: signal },
-} as const satisfies { readonly [Name in keyof ServerOptions]-?: ProgramOption<NonNullable<ServerOptions[Name]>> }
+} as const satisfies ProgramOptions
+
+/** The options of the tests of vitest and node:test, beside the stand-in's. */
+export const TEST_OPTIONS = {
+  /** A test fails if it violates the contract: if it sends a request that is refused whatever the account holds. */
+  failOnViolation: { kind: toggle, default: false },
+} as const satisfies ProgramOptions
 
 /** The options of `serve`, and of every other command that starts a server. */
 export const COMMAND_LINE_OPTIONS = {
@@ -244,111 +242,3 @@ export const COMMAND_LINE_OPTIONS = {
     help: 'Stop when the process with this id has ended, such as that of the tests.',
   },
 } as const satisfies Options
-
-/** The options for the server among the options of a command. */
-export function pickServerOptions(values: Partial<Values<typeof COMMAND_LINE_OPTIONS>>): ServerOptions {
-  return Object.fromEntries(Object.entries(values).filter(([name]) => Object.hasOwn(LIBRARY_OPTIONS, name)))
-}
-
-/** Options of a server after their check, with defaults. */
-export type CompleteOptions = Values<typeof LIBRARY_OPTIONS> & { sandboxKeys: boolean }
-
-/** Whether keys open sandboxes. If other machines can reach the server, the default is no. */
-export function opensSandboxes({
-  sandboxKeys,
-  host,
-}: Pick<Values<typeof SERVER_OPTIONS>, 'sandboxKeys' | 'host'>): boolean {
-  return sandboxKeys ?? isLoopback(host)
-}
-
-/**
- * Checks options, and applies the defaults to missing ones.
- * @throws OptionError for the first refused or unknown option; TypeError for a value that holds no options
- */
-export function completeOptions(options: ServerOptions): CompleteOptions {
-  refuseUnknownOptions(options, LIBRARY_OPTIONS)
-  const entries = Object.entries<ProgramOption<unknown>>(LIBRARY_OPTIONS).map(([name, option]) => {
-    // Read once, and including inherited properties, so that each used value is a checked one.
-    const value: unknown = options[name as keyof ServerOptions]
-    const { kind } = option
-    if (value !== undefined && !kind.fits(value)) {
-      const shown = kind === store && typeof value === 'string' ? maskStoreUrl(value) : value
-      throw new OptionError(name as keyof ServerOptions, shown, remedyFor(kind, value))
-    }
-    return [name, value ?? option.default]
-  })
-  const complete = Object.fromEntries(entries) as Values<typeof LIBRARY_OPTIONS>
-  return { ...complete, sandboxKeys: opensSandboxes(complete) }
-}
-
-/** @throws OptionError for the first option that is in none of the rows; TypeError for a value that holds no options */
-export function refuseUnknownOptions(options: ServerOptions, rows: ProgramOptions): void {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new TypeError(`Options must be an object such as { fixture: 'empty' }, which ${show(options)} is not.`)
-  }
-  // Includes inherited properties, because a program may expect them to be options.
-  for (const name in options) {
-    if (Object.hasOwn(rows, name)) continue
-    const names = Object.keys(rows)
-    const meant = nearestName(name, names)
-    const hint = meant === undefined ? `there are ${names.join(', ')}` : `did you mean ${meant}?`
-    const option = name as keyof ServerOptions
-    throw new OptionError(option, options[option], `is no option; ${hint}`)
-  }
-}
-
-/** Options that mean nothing beside others, and what to do about it. */
-const CONTRADICTIONS: readonly {
-  readonly names: readonly (keyof ServerOptions)[]
-  holds(values: ServerOptions): boolean
-  remedy(spell: Spell): string
-}[] = [
-  {
-    names: ['port', 'host'],
-    holds: ({ listen }) => listen === false,
-    remedy: (spell) => `is for a port; leave it out, or leave out ${spell('listen', false)}`,
-  },
-  {
-    names: ['storePrefix'],
-    holds: ({ store }) => store === undefined,
-    remedy: (spell) => `needs the URL of a store; give ${spell('store')}`,
-  },
-  {
-    names: ['data', 'durability'],
-    holds: ({ store }) => store !== undefined,
-    remedy: (spell) => `is for accounts that this server keeps alone; leave it out, or leave out ${spell('store')}`,
-  },
-  {
-    names: ['clock'],
-    holds: ({ store }) => store !== undefined,
-    remedy: () => 'must be left out, because the clocks of all accounts follow the store',
-  },
-]
-
-/**
- * Refuses options that contradict each other. `given` are the explicitly given ones; a default contradicts no option.
- * @throws OptionError for the option that must be removed
- */
-export function refuseContradictions(values: ServerOptions, given = findUnusual(values)): void {
-  for (const { names, holds, remedy } of CONTRADICTIONS) {
-    const name = names.find((each) => given.has(each))
-    if (name !== undefined && holds(values)) throw new OptionError(name, values[name], remedy)
-  }
-}
-
-/** The options whose values differ from their defaults. */
-export function findUnusual(values: ServerOptions): ReadonlySet<string> {
-  const rows = Object.entries<ProgramOption<unknown>>(LIBRARY_OPTIONS)
-  return new Set(
-    rows.flatMap(([name, { default: usual }]) => {
-      const value = values[name as keyof ServerOptions]
-      return value === undefined || value === usual ? [] : [name]
-    }),
-  )
-}
-
-/** @throws OptionError if the contract has no such plan */
-export function checkPlan(plan: string | undefined, { plans }: Settings): void {
-  if (plan !== undefined && !plans.order.includes(plan))
-    throw new OptionError('plan', plan, `must be one of ${plans.order.join(', ')}`)
-}

@@ -53,13 +53,10 @@ export function wholeNumber(lowest: number, highest: number): OptionKind<number>
   return {
     remedy: `must be a whole number from ${lowest} to ${highest}`,
     placeholder: 'N',
-    fits: (value): value is number => isWholeNumber(value, lowest, highest),
+    fits: (value): value is number =>
+      Number.isSafeInteger(value) && Number(value) >= lowest && Number(value) <= highest,
     read: (written) => (/^\d+$/.test(written) ? Number(written) : Number.NaN),
   }
-}
-
-function isWholeNumber(value: unknown, lowest: number, highest: number): boolean {
-  return Number.isSafeInteger(value) && Number(value) >= lowest && Number(value) <= highest
 }
 
 export function oneOf<const Choice extends string>(choices: readonly Choice[]): OptionKind<Choice> {
@@ -158,19 +155,14 @@ export const instant = textThat(isInstant, 'must be an instant such as 2026-01-1
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
 const DURATION = /^(\d{1,6})([smhd]?)$/
 
-const DURATION_REMEDY = 'must be a duration such as 90s, 30m, 1h or 2d'
-
 /** A duration, kept as it was written; `readDuration` reads it. A bare number means seconds. */
-const duration = textThat((written) => DURATION.test(written), DURATION_REMEDY, 'DURATION')
-
-/** A duration greater than zero. */
 export const timeLimit = textThat(
-  (written) => duration.fits(written) && readDuration(written) > 0,
-  `${DURATION_REMEDY}, and longer than 0`,
+  (written) => readDuration(written) > 0,
+  'must be a duration such as 90s, 30m, 1h or 2d, and longer than 0',
   'DURATION',
 )
 
-/** The milliseconds of a valid duration. */
+/** The milliseconds of a duration; not a number for any other text. */
 export function readDuration(written: string): number {
   const [, amount, unit = ''] = DURATION.exec(written) ?? []
   return Number(amount) * (SECONDS[unit] ?? 1) * 1000

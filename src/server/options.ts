@@ -1,95 +1,146 @@
-import type { Plan } from '../contract/names.ts'
-import type { Fixture } from '../domain/fixture.ts'
-import type { Clock } from '../ground/clock.ts'
-import type { Log } from '../ground/log.ts'
+import type { Settings } from '../domain/settings.ts'
+import { nearestName } from '../ground/edit-distance.ts'
+import { isLoopback } from '../ground/hosts.ts'
+import { show } from '../ground/show.ts'
+import { type ProgramOption, type ProgramOptions, remedyFor, type Values } from './option.ts'
+import { type COMMAND_LINE_OPTIONS, LIBRARY_OPTIONS, TEST_OPTIONS } from './option-table.ts'
+import { maskStoreUrl } from './store-url.ts'
 
-/** The options of a server. Each of them may be left out. */
-export interface ServerOptions {
-  /** Port to listen on; 0 takes any free port. Default: 0. */
-  port?: number | undefined
-  /** Address to listen on. Default: 127.0.0.1. */
-  host?: string | undefined
-  /** Folder that keeps the accounts, one JSON file each. Default: accounts are kept in memory. */
-  data?: string | undefined
-  /**
-   * Failure that a change in the data folder survives: the end of the process (rename), or also a power cut (fsync).
-   * Default: rename.
-   */
-  durability?: 'rename' | 'fsync' | undefined
-  /**
-   * Redis or Valkey that any number of servers share, such as redis://127.0.0.1:6379. Default: accounts are kept in
-   * memory.
-   */
-  store?: string | undefined
-  /** Beginning of every key in the store. Servers with different prefixes share nothing. Default: dmarc-understudy. */
-  storePrefix?: string | undefined
-  /**
-   * Content of a new account: demo, empty, edge-cases, agency, the path of a fixture file, or a fixture. Default: demo.
-   */
-  fixture?: string | Fixture | undefined
-  /** Number from which everything random is derived. Default: the fixture's, else 42. */
-  seed?: number | undefined
-  /**
-   * Instant at which the clock of a new account starts, such as 2026-01-15T09:00:00Z. Default: the fixture's, else the
-   * current time.
-   */
-  now?: string | undefined
-  /** Stop the clock of a new account at its start. Default: as the fixture says, else the clock runs. */
-  frozen?: boolean | undefined
-  /** API key of the default account. Default: derived from the seed on a loopback address, else random. */
-  apiKey?: string | undefined
-  /** Plan of a new account. Default: the fixture's, else the lowest plan with access. */
-  plan?: Plan | (string & {}) | undefined
-  /** Fault rules of every new account: flaky, quota-storm, lossy-writes, slow, or a file of fault sets. */
-  faults?: readonly string[] | undefined
-  /** Token that the control plane asks for. It is required on any address but a loopback address. */
-  adminToken?: string | undefined
-  /**
-   * Maximum number of accounts. To make room, the sandbox is deleted that was idle for longest. Default: 10000.
-   */
-  maxAccounts?: number | undefined
-  /** Number of requests of each account in the journal; 0 for none. Default: 1000. */
-  journal?: number | undefined
-  /**
-   * Open a new account for each key that begins with sandbox_, on its first use. Default: only on a loopback address.
-   */
-  sandboxKeys?: boolean | undefined
-  /** Obey the request header Prefer, such as code=rate_limited, delay=500. Default: true. */
-  prefer?: boolean | undefined
-  /** Let domains under understudy.test behave as their names say. Default: true. */
-  simulator?: boolean | undefined
-  /** Serve the control plane. Default: true. */
-  admin?: boolean | undefined
-  /**
-   * Origins whose pages may use the service from a browser; * stands for any. The control plane stays closed to them.
-   */
-  cors?: readonly string[] | undefined
-  /** Refuse a request that is over its quota. Default: true. */
-  enforceQuotas?: boolean | undefined
-  /** Paths of OpenAPI Overlays, which change assumptions. The command assumptions lists all assumptions. */
-  overlays?: readonly string[] | undefined
-  /**
-   * A response that violates the contract becomes a 500 (error), is logged (warn), or is sent unchanged (off). Default:
-   * error.
-   */
-  responseValidation?: 'error' | 'warn' | 'off' | undefined
-  /** Listen on a port. Without one, the service is reached by its method fetch. Default: true. */
-  listen?: boolean | undefined
-  /** Logger of requests and problems; those of pino fit. Default: nothing is logged. */
-  log?: Log | undefined
-  /**
-   * Clock that the clocks of all accounts follow, in milliseconds since the Unix epoch. Default: the machine's clock.
-   */
-  clock?: Clock | undefined
-  /** Signal that stops the server when it is aborted. A start that is under way then rejects with its reason. */
-  signal?: AbortSignal | undefined
-}
+type LibraryValues = Values<typeof LIBRARY_OPTIONS>
+type OptionName = keyof LibraryValues | keyof typeof TEST_OPTIONS
+
+/** The options of a server. Each of them may be left out. `dmarc-understudy serve --help` describes them. */
+export type ServerOptions = { [Name in keyof LibraryValues]?: LibraryValues[Name] | undefined }
 
 /** The options of `createTest` and of `shareUnderstudy`: those of the stand-in, and those of the tests. */
-export interface TestOptions extends ServerOptions {
-  /**
-   * A test fails if it violates the contract: if it sends a request that is refused whatever the account holds.
-   * Default: false.
-   */
-  failOnViolation?: boolean | undefined
+export type TestOptions = ServerOptions & {
+  [Name in keyof typeof TEST_OPTIONS]?: Values<typeof TEST_OPTIONS>[Name] | undefined
+}
+
+/** Options of a server after their check, with defaults. */
+export type CompleteOptions = LibraryValues & { sandboxKeys: boolean }
+
+/** The spelling of an option in a remedy, such as `--admin-token TOKEN`. */
+type Spell = (option: OptionName) => string
+
+/** An option whose value is refused, with a remedy. */
+export class OptionError extends Error {
+  override name = 'OptionError'
+  readonly option: OptionName
+  readonly remedy: string
+  readonly #remedy: string
+
+  /** In the remedy, other options are in braces: `{adminToken}` or `{admin: false}`. */
+  constructor(option: OptionName, value: unknown, remedy: string) {
+    const said = remedy.replaceAll(OTHER_OPTION, '$1$2')
+    super(`${option} ${show(value)}: ${said}${said.endsWith('?') ? '' : '.'}`)
+    this.option = option
+    this.remedy = said
+    this.#remedy = remedy
+  }
+
+  /** The remedy in another spelling of options. */
+  remedyAs(spell: Spell): string {
+    return this.#remedy.replaceAll(OTHER_OPTION, (_, name: OptionName) => spell(name))
+  }
+}
+
+const OTHER_OPTION = /\{(\w+)(: false)?\}/g
+
+/** The options for the server among the options of a command. */
+export function pickServerOptions(values: Partial<Values<typeof COMMAND_LINE_OPTIONS>>): ServerOptions {
+  return Object.fromEntries(Object.entries(values).filter(([name]) => Object.hasOwn(LIBRARY_OPTIONS, name)))
+}
+
+/** Whether keys open sandboxes. If other machines can reach the server, the default is no. */
+export function opensSandboxes({ sandboxKeys, host }: Pick<LibraryValues, 'sandboxKeys' | 'host'>): boolean {
+  return sandboxKeys ?? isLoopback(host)
+}
+
+/**
+ * Checks options, and applies the defaults to missing ones.
+ * @throws OptionError for the first refused or unknown option; TypeError for a value that holds no options
+ */
+export function completeOptions(options: ServerOptions): CompleteOptions {
+  const complete = completeBy(LIBRARY_OPTIONS, options)
+  return { ...complete, sandboxKeys: opensSandboxes(complete) }
+}
+
+/** The same for the options of tests. */
+export function completeTestOptions(options: TestOptions) {
+  return completeBy({ ...LIBRARY_OPTIONS, ...TEST_OPTIONS }, options)
+}
+
+function completeBy<const Rows extends ProgramOptions>(rows: Rows, options: object): Values<Rows> {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new TypeError(`Options must be an object such as { fixture: 'empty' }, which ${show(options)} is not.`)
+  }
+  // Includes inherited properties, because a program may expect them to be options.
+  for (const name in options) {
+    if (Object.hasOwn(rows, name)) continue
+    const names = Object.keys(rows)
+    const meant = nearestName(name, names)
+    const hint = meant === undefined ? `there are ${names.join(', ')}` : `did you mean ${meant}?`
+    throw new OptionError(name as OptionName, Reflect.get(options, name), `is no option; ${hint}`)
+  }
+  const entries = Object.entries<ProgramOption<unknown>>(rows).map(([name, { kind, default: usual }]) => {
+    // Read once, and including inherited properties, so that each used value is a checked one.
+    const value: unknown = Reflect.get(options, name)
+    if (value === undefined || kind.fits(value)) return [name, value ?? usual]
+    const shown = name === 'store' && typeof value === 'string' ? maskStoreUrl(value) : value
+    throw new OptionError(name as OptionName, shown, remedyFor(kind, value))
+  })
+  return Object.fromEntries(entries) as Values<Rows>
+}
+
+/** Options that mean nothing beside others, and what to do about it. */
+const CONTRADICTIONS: readonly {
+  readonly names: readonly (keyof ServerOptions)[]
+  holds(values: ServerOptions): boolean
+  readonly remedy: string
+}[] = [
+  {
+    names: ['port', 'host'],
+    holds: ({ listen }) => listen === false,
+    remedy: 'is for a port; leave it out, or leave out {listen: false}',
+  },
+  {
+    names: ['storePrefix'],
+    holds: ({ store }) => store === undefined,
+    remedy: 'needs the URL of a store; give {store}',
+  },
+  {
+    names: ['data', 'durability'],
+    holds: ({ store }) => store !== undefined,
+    remedy: 'is for accounts that this server keeps alone; leave it out, or leave out {store}',
+  },
+  {
+    names: ['clock'],
+    holds: ({ store }) => store !== undefined,
+    remedy: 'must be left out, because the clocks of all accounts follow the store',
+  },
+]
+
+/**
+ * Refuses options that contradict each other. `given` are the explicitly given ones; a default contradicts no option.
+ * @throws OptionError for the option that must be removed
+ */
+export function refuseContradictions(values: ServerOptions, given = findUnusual(values)): void {
+  for (const { names, holds, remedy } of CONTRADICTIONS) {
+    const name = names.find((each) => given.has(each))
+    if (name !== undefined && holds(values)) throw new OptionError(name, values[name], remedy)
+  }
+}
+
+/** The options whose values differ from their defaults. */
+export function findUnusual(values: ServerOptions): ReadonlySet<string> {
+  const names = Object.keys(LIBRARY_OPTIONS) as (keyof ServerOptions)[]
+  const rows: ProgramOptions = LIBRARY_OPTIONS
+  return new Set(names.filter((name) => values[name] !== undefined && values[name] !== rows[name]?.default))
+}
+
+/** @throws OptionError if the contract has no such plan */
+export function checkPlan(plan: string | undefined, { plans }: Settings): void {
+  if (plan !== undefined && !plans.order.includes(plan))
+    throw new OptionError('plan', plan, `must be one of ${plans.order.join(', ')}`)
 }

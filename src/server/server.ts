@@ -7,8 +7,7 @@ import { createApplication, serveControl } from './app.ts'
 import { type Fetch, openFetch } from './fetch.ts'
 import { closeServer, createHttpServer, listen } from './http-server.ts'
 import { letIn } from './middleware.ts'
-import { type CompleteOptions, completeOptions, refuseContradictions } from './option-table.ts'
-import type { ServerOptions } from './options.ts'
+import { type CompleteOptions, completeOptions, refuseContradictions, type ServerOptions } from './options.ts'
 import { type Behaviours, type InternalOptions, openStandIn } from './stand-in.ts'
 
 /** The host of a stand-in without a port. No server can have a name of this domain (RFC 2606). */

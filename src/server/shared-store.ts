@@ -9,7 +9,7 @@ import { Membership } from '../store/redis/membership.ts'
 import { RedisStore } from '../store/redis/redis-store.ts'
 import { checkServer } from '../store/redis/server-check.ts'
 import type { OpenedStore, OpeningContext } from './opened-store.ts'
-import type { CompleteOptions } from './option-table.ts'
+import type { CompleteOptions } from './options.ts'
 import { nameStore } from './store-failure.ts'
 import { readStoreUrl } from './store-url.ts'
 

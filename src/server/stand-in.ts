@@ -25,8 +25,7 @@ import { createCors } from '../service/cors.ts'
 import type { Store } from '../store/store.ts'
 import { findExposed, hasDefaultAccount, provideDefaultAccount } from './default-account.ts'
 import type { OpenedStore, OpeningContext } from './opened-store.ts'
-import { OptionError } from './option-error.ts'
-import { type CompleteOptions, checkPlan } from './option-table.ts'
+import { type CompleteOptions, checkPlan, OptionError } from './options.ts'
 import { openStore } from './store-opening.ts'
 import { createExplainer } from './violation-explainer.ts'
 
@@ -151,8 +150,7 @@ async function prepare(
   const secrets = new Secrets([adminToken, apiKey].filter((secret) => secret !== undefined))
   const log = redactLog(options.log, secrets)
   if (admin && adminToken === undefined && !isLoopback(host)) {
-    const remedy = 'others can reach this address, so give'
-    throw new OptionError('host', host, (spell) => `${remedy} ${spell('adminToken')} or ${spell('admin', false)}`)
+    throw new OptionError('host', host, 'others can reach this address, so give {adminToken} or {admin: false}')
   }
   const overlays = internal.contract === undefined ? await readOverlays(options.overlays) : []
   const loaded = internal.contract ?? (await loadContract({ overlays }))

@@ -8,7 +8,7 @@ import { ALWAYS_READY, type Readiness, type StoreState } from '../store/readines
 import type { Store } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { OpenedStore, OpeningContext } from './opened-store.ts'
-import type { CompleteOptions } from './option-table.ts'
+import type { CompleteOptions } from './options.ts'
 
 /** Opens the store that the options name. @throws StoreError */
 export async function openStore(options: CompleteOptions, context: OpeningContext): Promise<OpenedStore> {

@@ -2,9 +2,15 @@ import { givenFields } from '../domain/given-fields.ts'
 import { ControlError } from '../library/control-error.ts'
 import { fetchFrom } from './fetch.ts'
 import { flagOf, type Option } from './option.ts'
-import { OptionError } from './option-error.ts'
-import { COMMAND_LINE_OPTIONS, completeOptions, findUnusual } from './option-table.ts'
-import type { ServerOptions } from './options.ts'
+import { COMMAND_LINE_OPTIONS } from './option-table.ts'
+import {
+  completeOptions,
+  completeTestOptions,
+  findUnusual,
+  OptionError,
+  type ServerOptions,
+  type TestOptions,
+} from './options.ts'
 import { startUnderstudy, type Understudy } from './understudy.ts'
 
 /** The server of `run`, `vary` or `explore`, if this process is part of their command. */
@@ -36,10 +42,19 @@ const MEANINGS = {
 } as const satisfies { readonly [Name in keyof ServerOptions]?: 'account' | 'process' | 'unused' }
 
 /**
- * Refuses options that the server of a trial cannot have, because the trial has chosen them.
- * @throws OptionError
+ * Separates the options of the stand-in, whose accounts are empty by default, from those of the tests.
+ * @throws OptionError for an option that does not exist or is refused, and under `run`, `vary` or `explore` for one that
+ * their server cannot have
  */
-export function refuseTrialOptions(options: ServerOptions): void {
+export function divideTestOptions(options: TestOptions): { server: ServerOptions; failOnViolation: boolean } {
+  const { failOnViolation } = completeTestOptions(options)
+  const { failOnViolation: _, ...server } = options
+  refuseTrialOptions(server)
+  return { server: { ...server, fixture: server.fixture ?? 'empty' }, failOnViolation }
+}
+
+/** Refuses options that the server of a trial cannot have, because the trial has chosen them. @throws OptionError */
+function refuseTrialOptions(options: ServerOptions): void {
   const server = findTrialServer()
   if (server === undefined) return
   completeOptions(options)

@@ -1,5 +1,6 @@
 import type { AccountWithKey } from '../library/account.ts'
 import { type Library, openDirectLibrary } from '../library/library.ts'
+import { insideOf } from './middleware.ts'
 import type { ServerOptions } from './options.ts'
 import { type RunningServer, startServer } from './server.ts'
 import type { Behaviours, InternalOptions, StandIn } from './stand-in.ts'
@@ -27,20 +28,9 @@ export function startUnderstudy(options: ServerOptions = {}): Promise<Understudy
 export async function openUnderstudy(
   options: ServerOptions,
   behaviours?: Behaviours,
-  internal: InternalOptions = {},
+  internal?: InternalOptions,
 ): Promise<Understudy> {
-  let opened: StandIn | undefined
-  const open = (standIn: StandIn) => {
-    opened = standIn
-    internal.open?.(standIn)
-  }
-  const server = await startServer(options, behaviours, { ...internal, open })
-  if (opened === undefined) throw new Error('The server has not told its parts.')
-  const { control, exchanges, contract, stopping } = opened
-  const { baseUrl, apiKey } = server
+  const server = await startServer(options, behaviours, internal)
   // Not a copy, which would load what is only loaded when it is first used.
-  return Object.assign(
-    server,
-    openDirectLibrary(control, { baseUrl, apiKey, exchanges, contract, stopping: stopping.signal }),
-  )
+  return Object.assign(server, openDirectLibrary({ ...(insideOf(server) as StandIn), baseUrl: server.baseUrl }))
 }

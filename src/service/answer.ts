@@ -207,7 +207,7 @@ export function createService(deps: ServiceDeps): Service {
 
   /** Records the exchange. `undefined` if the client has left. */
   function deliver(exchange: Exchange): Delivery | undefined {
-    const { reply, lost, request } = exchange
+    const { reply, lost, request, history } = exchange
     if (reply !== undefined && !request.isAbandoned) {
       const response = respond(exchange, reply)
       record(exchange, response.headers)
@@ -219,7 +219,7 @@ export function createService(deps: ServiceDeps): Service {
       exchange.reply = undefined
     }
     record(exchange, [])
-    return lost && { lost }
+    return lost && { lost, until: history?.reset.signal }
   }
 
   /** An error without the secrets of the request and its account. */

@@ -1,6 +1,6 @@
 import type { ServiceContract } from '../behaviour/operation.ts'
 import { accept } from '../domain/errors.ts'
-import { type ApplicationDeps, type Applied, applyInjection } from '../faults/application.ts'
+import { type ApplicationDeps, applyInjection } from '../faults/application.ts'
 import { type ForeignChange, foreignClientBefore, NOTHING_FOREIGN } from '../faults/foreign-change.ts'
 import { kindOf, phaseOf } from '../faults/kinds.ts'
 import type { Conforming } from './exchange.ts'
@@ -11,20 +11,14 @@ export type Interference = ReturnType<typeof createInterference>
 export function createInterference(deps: ApplicationDeps & { contract: ServiceContract }) {
   const { contract, store } = deps
 
-  async function apply(exchange: Conforming, replaces: (applied: Applied) => boolean): Promise<void> {
+  async function apply(exchange: Conforming): Promise<void> {
     const { injection, request, operation, query, principal, history, allowance, reply } = exchange
     if (injection === undefined) return
     const account = { incarnation: history?.incarnation, reset: history?.reset.signal }
     const target = { request, operation, query, principal, ...account, allowance }
     const applied = await applyInjection(injection, target, reply, deps)
-    exchange.effect = applied.effect
-    if (!replaces(applied)) return
     if (reply !== undefined) exchange.decided = { status: reply.status, code: reply.code }
-    exchange.reply = applied.reply
-    exchange.allowance = applied.allowance
-    exchange.lost = applied.lost
-    exchange.transmission = applied.transmission
-    exchange.isDecided = true
+    Object.assign(exchange, applied)
   }
 
   /** Another client changes the account, so that the request finds it changed. */
@@ -49,15 +43,14 @@ export function createInterference(deps: ApplicationDeps & { contract: ServiceCo
     async before(exchange: Conforming): Promise<void> {
       const { injection } = exchange
       if (injection === undefined || phaseOf(injection.rule) === 'after') return
-      if (kindOf(injection.rule).action.type === 'foreign') return
-      await apply(exchange, ({ reply, lost, clientLeft }) => reply !== undefined || lost !== undefined || clientLeft)
+      if (kindOf(injection.rule).action.type !== 'foreign') await apply(exchange)
     },
 
     /** The request conforms: a domain name in its body may ask for an outcome, or another client comes first. */
     async simulate(exchange: Conforming): Promise<void> {
       const { injection } = exchange
       const action = injection && kindOf(injection.rule).action
-      if (injection?.source === 'simulator') await apply(exchange, () => true)
+      if (injection?.source === 'simulator') await apply(exchange)
       else if (action?.type === 'foreign') await changeFirst(action.change, exchange)
     },
 
@@ -65,7 +58,7 @@ export function createInterference(deps: ApplicationDeps & { contract: ServiceCo
     async after(exchange: Conforming): Promise<void> {
       const { injection, reply, refusal } = exchange
       if (injection === undefined || reply === undefined || refusal !== undefined) return
-      if (phaseOf(injection.rule) === 'after') await apply(exchange, () => true)
+      if (phaseOf(injection.rule) === 'after') await apply(exchange)
     },
   }
 }

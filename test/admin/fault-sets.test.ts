@@ -36,6 +36,8 @@ describe('The option faults', () => {
     }
     expect(await setsWith(file)).toEqual(['one', 'one', 'two'])
     expect(await setsWith(`${file}#two`)).toEqual(['two'])
+    const most = Array(faultsPerAccount).fill({ delay_ms: 1 })
+    expect(await setsWith(fileOf({ full: { rules: most } }))).toContain('full')
     const all = await setsWith(`${file}#two`, 'quota-storm', `${file}#one`)
     expect(all).toEqual(['two', 'quota-storm', 'quota-storm', 'one', 'one'])
   })

@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest'
 import { HOUR, withKey } from '../support/account.ts'
 import { addFault, askControl, journalOf } from '../support/control-plane.ts'
 import { ask, it } from '../support/example-service.ts'
-import { failingStore, overMemory } from '../support/failing-store.ts'
+import { overMemory } from '../support/failing-store.ts'
 import { quotaOf } from '../support/quota-headers.ts'
 import { START, startService } from '../support/service.ts'
 
@@ -24,14 +24,6 @@ describe('The event `quota-used-up`', () => {
     const effect = 'The quota of the path was used up, and a whole window is left until the reset.'
     expect(first).toMatchObject({ injected: true, fault: { effect } })
     expect(others.map(({ injected }) => injected)).toEqual([false, false])
-  })
-
-  it('leaves the quotas of other paths and other keys alone', async ({ empty }) => {
-    await addFault(empty, RULE)
-    const { data: key } = await askControl(empty, 'POST', '/accounts/default/keys', {})
-    await empty.get('/domains')
-    expect((await empty.get('/dmarc')).status).toBe(200)
-    expect((await ask(empty, 'GET /domains', undefined, withKey(key.api_key))).status).toBe(200)
   })
 })
 
@@ -63,26 +55,10 @@ describe('The event', () => {
     const { data: clock } = await askControl(empty, 'GET', '/accounts/default/clock')
     expect(Date.parse(clock.now)).toBe(Date.parse('2026-01-23T09:30:00Z'))
   })
-
-  it('`grace-end` changes nothing for a key whose grace is over', async ({ service }) => {
-    await addFault(service, { event: 'grace-end' })
-    await service.get('/domains')
-    expect((await journalOf(service))[0]?.fault?.effect).toContain('no such instant to come')
-  })
 })
 
 describe('An event after the answer', () => {
   const EVENT = { match: { operation: 'listDomains' }, event: 'window-end' } as const
-
-  it('that cannot be stored makes the request fail, which the journal says', async () => {
-    const { store, fail, recover } = failingStore('update')
-    const service = await startService({ store })
-    await addFault(service, EVENT)
-    fail()
-    expect(await service.get('/domains')).toMatchObject({ status: 500, body: { error: { code: 'internal_error' } } })
-    recover()
-    expect((await journalOf(service))[0]).toMatchObject({ status: 500, path: '/api/v1/domains' })
-  })
 
   it('happens to no other account that has got the id meanwhile', async () => {
     let isOther = false

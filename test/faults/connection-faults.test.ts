@@ -58,19 +58,6 @@ describe.each(['reset', 'hang', 'empty'] as const)('A connection that meets `%s`
     await other.destroy()
   })
 
-  it('has the answers that came before, and nothing of what was sent behind', async ({ empty }) => {
-    await addFault(empty, { skip: 1, times: 1, match: { path: '/domains' }, connection })
-    const connectionInHand = await Connection.open(empty)
-    await connectionInHand.write(READ)
-    expect((await connectionInHand.next()).text).toBe(GENUINE)
-    await connectionInHand.write(Buffer.concat([READ, adding('lost.example')]))
-    await recorded(empty, 2)
-    if (connection === 'hang') connectionInHand.socket.destroy()
-    await connectionInHand.closed
-    expect((await empty.get('/domains')).body.data.domains).toEqual([])
-    expect((await journalOf(empty)).map(({ status }) => status)).toEqual([200, null, 200])
-  })
-
   it('changes nothing before, and leaves the change behind after', async ({ empty }) => {
     await addFault(empty, { times: 1, connection })
     await addFault(empty, { times: 1, phase: 'after', connection })
@@ -96,12 +83,6 @@ describe('`truncate`', () => {
     expect([body, ended]).toEqual([GENUINE.slice(0, GENUINE.length >> 1), 'FIN'])
     const effect = 'Half of the body was sent, and the connection was closed.'
     expect((await journalOf(empty))[0]).toMatchObject({ status: 200, injected: true, fault: { effect } })
-  })
-
-  it('leaves the change behind, and what was sent behind it undone', async ({ empty }) => {
-    await addFault(empty, { times: 1, connection: 'truncate' })
-    await empty.sendRaw(Buffer.concat([adding('done.example'), adding('lost.example')]))
-    expect((await empty.get('/domains')).body.data.domains).toEqual(['done.example'])
   })
 })
 
@@ -134,16 +115,6 @@ it.for(['truncate', 'drip'] as const)('`%s` leaves HEAD whole, which has no body
 })
 
 describe('A delay', () => {
-  it('lets requests on other connections pass', async ({ empty }) => {
-    await addFault(empty, { delay_ms: 600_000, times: 1 })
-    const slow = empty.get('/domains')
-    await acted(empty, 1)
-    expect((await empty.get('/domains')).status).toBe(200)
-    expect(await journalOf(empty)).toHaveLength(1)
-    await empty.stop()
-    expect((await slow).status).toBe(200)
-  })
-
   it.for(['a delay', 'drip'] as const)(
     'as %s adds a jitter that is drawn anew for each request, and alike at every start',
     async (kind) => {
@@ -188,31 +159,24 @@ describe('A delay', () => {
 })
 
 describe('A reset of the account', () => {
-  it.for(['before', 'after'] as const)(
-    'ends the answer that is held back in the phase `%s`, and leaves no trace of it',
-    async (phase, { empty }) => {
-      await addFault(empty, { phase, delay_ms: 600_000 })
-      const observer = await observe(empty)
-      observer.socket.write(adding('former.example'))
-      await acted(empty, 1)
-      if (phase === 'after') await monitored(empty, 'former.example')
-      expect((await askControl(empty, 'POST', '/accounts/default/reset')).status).toBe(200)
-      expect(await observer.ended).toBe('FIN')
-      expect(observer.bytes).toBe('')
-      expect(await journalOf(empty)).toEqual([])
-      expect((await empty.get('/domains')).body.data.domains).toEqual([])
-    },
-  )
-
-  it('leaves the answers of other accounts held back', async ({ empty }) => {
-    await askControl(empty, 'POST', '/accounts', { id: 'other', fixture: 'empty' })
-    await addFault(empty, { delay_ms: 600_000 })
-    const slow = empty.get('/domains')
+  const LONG = { delay_ms: 600_000 }
+  it.for<[what: string, rule: FaultRule, brought: RegExp]>([
+    ['is held back before the change', LONG, /^$/],
+    ['is held back after it', { ...LONG, phase: 'after' }, /^$/],
+    ['hangs', { connection: 'hang', phase: 'after' }, /^$/],
+    ['drips', { ...LONG, connection: 'drip' }, /^HTTP\/1\.1 200 [\s\S]*\r\n\r\n\{"suc[^}]*$/],
+  ])('ends an answer that %s, and leaves no trace of it', async ([, rule, brought], { empty }) => {
+    await addFault(empty, rule)
+    const observer = await observe(empty)
+    observer.socket.write(adding('former.example'))
     await acted(empty, 1)
-    await askControl(empty, 'POST', '/accounts/other/reset')
+    if (rule !== LONG) await monitored(empty, 'former.example')
+    if (rule.connection === 'drip') await expect.poll(() => observer.bytes).toContain('{"suc')
+    expect((await askControl(empty, 'POST', '/accounts/default/reset')).status).toBe(200)
+    expect(await observer.ended).toBe('FIN')
+    expect(observer.bytes).toMatch(brought)
     expect(await journalOf(empty)).toEqual([])
-    await empty.stop()
-    expect((await slow).status).toBe(200)
+    expect((await empty.get('/domains')).body.data.domains).toEqual([])
   })
 })
 

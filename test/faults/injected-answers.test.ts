@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { ACCOUNT, stateOf } from '../support/account.ts'
-import { addFault, faultsOf, journalOf } from '../support/control-plane.ts'
+import { addFault, journalOf } from '../support/control-plane.ts'
 import { it } from '../support/example-service.ts'
 import { NO_QUOTA, quotaOf } from '../support/quota-headers.ts'
 import { startService } from '../support/service.ts'
@@ -14,7 +14,7 @@ import {
   readResponses,
   requestBytes,
 } from '../support/wire.ts'
-import { acceptedBy, contract, errorsOf, operationOf, sendAccepted } from './accepted.ts'
+import { acceptedBy, contract, errors, operationOf, sendAccepted } from './accepted.ts'
 import { isJson } from './corrupted-answers.ts'
 
 const READ = requestBytes({ target: '/api/v1/domains' })
@@ -22,31 +22,26 @@ const LAST = requestBytes({ target: '/api/v1/domains', headers: [AUTHORIZED, CLO
 const START_OF_NEXT_WINDOW = Date.parse('2026-01-15T10:00:00Z') / 1000
 
 describe('An injected error', () => {
-  it.for(errorsOf({ once: true }))(
-    'of %s, `%s` with %i, is lawful and marked',
-    async ([operation, code, status], { service }) => {
-      const before = await stateOf(service)
-      await addFault(service, { match: { operation }, respond: { error: code, status } })
-      const response = await sendAccepted(service, operation)
-      expect([response.status, response.body.error.code]).toEqual([status, code])
-      expect(response.body.error.message).toMatch(/^[A-Z`][^{}]{10,}\.$/)
-      expect(response.body.error.message).not.toMatch(/undefined|null|NaN|\b0 (characters|bytes|requests|domains)|1970/)
-      const { quota, responses } = operationOf(operation)
-      const limit = quota?.limit ?? 0
-      const left = { limit, remaining: code === 'rate_limited' ? 0 : limit - 1, reset: START_OF_NEXT_WINDOW }
-      expect(quotaOf(response.headers)).toEqual(responses.get(status)?.showsQuota ? left : NO_QUOTA)
-      expect(await stateOf(service)).toMatchObject({ domains: before.domains, groups: before.groups })
-      const [entry] = await journalOf(service)
-      expect(entry).toMatchObject({ status, code, injected: true, problems: [] })
-      expect(entry?.fault).toMatchObject({ source: 'rule', id: 'fault_1', effect: expect.stringContaining(code) })
-    },
-  )
+  it.for(errors())('of %s, `%s` with %i, is lawful and marked', async ([operation, code, status], { service }) => {
+    const before = await stateOf(service)
+    await addFault(service, { match: { operation }, respond: { error: code, status } })
+    const response = await sendAccepted(service, operation)
+    expect([response.status, response.body.error.code]).toEqual([status, code])
+    expect(response.body.error.message).toMatch(/^[A-Z`][^{}]{10,}\.$/)
+    expect(response.body.error.message).not.toMatch(/undefined|null|NaN|\b0 (characters|bytes|requests|domains)|1970/)
+    const { quota, responses } = operationOf(operation)
+    const limit = quota?.limit ?? 0
+    const left = { limit, remaining: code === 'rate_limited' ? 0 : limit - 1, reset: START_OF_NEXT_WINDOW }
+    expect(quotaOf(response.headers)).toEqual(responses.get(status)?.showsQuota ? left : NO_QUOTA)
+    expect(await stateOf(service)).toMatchObject({ domains: before.domains, groups: before.groups })
+    const [entry] = await journalOf(service)
+    expect(entry).toMatchObject({ status, code, injected: true, problems: [] })
+    expect(entry?.fault).toMatchObject({ source: 'rule', id: 'fault_1', effect: expect.stringContaining(code) })
+  })
 
-  const UNTIL = 'is used up until 2026-01-15T10:00:00Z.'
   const IN_USE = 'is in use by a monitoring feature and cannot be removed.'
   const TOO_LOW = 'The plan below-stone does not include API access; it starts with the plan stone.'
   it.for<[operation: string, error: string, message: string, status?: number]>([
-    ['listDmarc', 'rate_limited', `The limit of 10 requests for /dmarc ${UNTIL}`],
     ['listDomains', 'unauthorized', TOO_LOW, 403],
     ['addDomains', 'request_too_large', 'Request body must not be larger than 1048576 bytes.'],
     ['createDomainGroup', 'invalid_name', '`name` must be a name of 1 to 100 characters.'],
@@ -57,14 +52,6 @@ describe('An injected error', () => {
   ])('of %s, `%s`, says: %s', async ([operation, error, message, status], { service }) => {
     await addFault(service, { match: { operation }, respond: { error, ...(status && { status }) } })
     expect((await sendAccepted(service, operation)).body.error.message).toBe(message)
-  })
-
-  it('goes only to operations that may answer it, and counts no other request', async ({ service }) => {
-    await addFault(service, { respond: { error: 'duplicate_name' } })
-    expect((await service.get('/domaingroups')).status).toBe(200)
-    expect((await service.send('POST', '/domains', { domains: ['new.example'] })).status).toBe(200)
-    expect((await service.send('POST', '/domaingroups', { name: 'New' })).body.error.code).toBe('duplicate_name')
-    expect(await faultsOf(service)).toMatchObject([{ matched: 1, hits: 1 }])
   })
 
   it('has no body in answer to HEAD, and the length of what GET gets', async ({ empty }) => {
@@ -83,12 +70,9 @@ describe('An answer of another server', () => {
   it.for([
     ['a text', { status: 503, body: '<h1>ö</h1>' }, 'text/plain; charset=utf-8', '<h1>ö</h1>'],
     ['JSON', { status: 502, body: { oops: [1, null] } }, 'application/json', '{"oops":[1,null]}'],
-    ['null', { status: 500, body: null }, 'application/json', 'null'],
-    ['an empty text', { status: 500, body: '' }, undefined, ''],
     ['nothing', { status: 504 }, undefined, ''],
     ['a type of its own', { status: 503, headers: { 'content-type': 'text/html' }, body: '<p>' }, 'text/html', '<p>'],
     ['JSON of another type', { status: 400, headers: { 'CONTENT-TYPE': PROBLEM }, body: {} }, PROBLEM, '{}'],
-    ['success', { status: 200, body: { success: true } }, 'application/json', '{"success":true}'],
   ] as const)('with %s is sent as said, each header once', async ([, respond, type, text], { empty }) => {
     await addFault(empty, { respond })
     const response = await exchangeAsIs(empty, { target: '/api/v1/domains' })
@@ -105,27 +89,15 @@ describe('An answer of another server', () => {
 
   it.for<[headers: Record<string, string>, body: unknown, policy: string | undefined]>([
     [{}, '<script>', undefined],
-    [{ 'content-type': 'application/problem+json' }, {}, undefined],
     [{ 'content-type': 'text/html' }, '', undefined],
     [{ 'content-type': 'text/html' }, '<p>', 'sandbox'],
     [{ 'content-type': 'application/json, text/html' }, '<p>', 'sandbox'],
     [{ 'content-type': 'application/json', 'Content-Type': 'text/html' }, '<p>', 'sandbox'],
-    [{ 'content-type': 'image/svg+xml' }, '<svg/>', 'sandbox'],
-    [{ 'content-type': '' }, '<p>', 'sandbox'],
     [{ 'content-type': 'text/html', 'content-security-policy': OWN }, '<p>', `${OWN}, sandbox`],
   ])('is no page of this origin for a browser: %j %j', async ([headers, body, policy], { empty }) => {
     await addFault(empty, { respond: { status: 503, headers, body } })
     const response = await exchangeAsIs(empty, { target: '/api/v1/domains' })
     expect(headerOf(response, 'content-security-policy')).toBe(policy)
-  })
-
-  it('has the headers of the rule, also those that the service sends otherwise', async ({ empty }) => {
-    const early = 'Thu, 01 Jan 1970 00:00:00 GMT'
-    const headers = { DATE: early, 'retry-after': '7', 'x-ratelimit-remaining': '99', Server: 'nginx' }
-    await addFault(empty, { respond: { status: 429, headers } })
-    const response = await exchangeAsIs(empty, { target: '/api/v1/domains' })
-    for (const [name, value] of Object.entries(headers)) expect(headerOf(response, name)).toBe(value)
-    expect(headerOf(response, 'x-ratelimit-limit')).toBeUndefined()
   })
 
   it.for([204, 304])('with %i has no body and no length', async (status, { empty }) => {
@@ -143,16 +115,6 @@ describe('An answer of another server', () => {
     const statuses = readResponses(await empty.sendRaw(Buffer.concat([large, LAST]))).map(({ status }) => status)
     expect(statuses).toEqual([503, 200])
   })
-
-  it('takes the largest body and the longest header that a rule may have', async ({ empty }) => {
-    const body = 'ö'.repeat(32_768)
-    const respond = { status: 500, headers: { 'x-long': 'a'.repeat(4000) }, body }
-    await addFault(empty, { respond, description: 'd'.repeat(500) })
-    const response = await exchangeAsIs(empty, { target: '/api/v1/domains' })
-    expect(response.text).toBe(body)
-    expect(headerOf(response, 'x-long')).toHaveLength(4000)
-    expect((await journalOf(empty))[0]?.response).toMatchObject({ body_size: 65_536, truncated: true })
-  })
 })
 
 describe('Corruption', () => {
@@ -162,7 +124,7 @@ describe('Corruption', () => {
       const plain = await startService({ fixture: ACCOUNT })
       const genuine = await sendAccepted(plain, id)
       await addFault(service, { corrupt: 'malformed-json' })
-      const [method, path, body] = await acceptedBy(service, id)
+      const [method, path, body] = acceptedBy(id)
       const sent = body === undefined ? {} : { body: JSON.stringify(body), headers: [AUTHORIZED, JSON_BODY] }
       const response = await exchangeAsIs(service, { method, target: `/api/v1${path}`, ...sent })
       expect([response.status, isJson(response.text)]).toEqual([genuine.status, false])

@@ -3,10 +3,9 @@ import { readPreference } from '../../src/faults/preference.ts'
 import { stateOf, withKey } from '../support/account.ts'
 import { addFault, askControl, faultsOf, journalOf } from '../support/control-plane.ts'
 import { ask, it } from '../support/example-service.ts'
-import { NO_QUOTA, quotaOf } from '../support/quota-headers.ts'
 import { startService, type TestService } from '../support/service.ts'
-import { AUTHORIZED, exchangeAsIs, type Header, headerOf } from '../support/wire.ts'
-import { errorsOf, operationOf, sendAccepted } from './accepted.ts'
+import { AUTHORIZED, exchangeAsIs, headerOf } from '../support/wire.ts'
+import { errors, operationOf, sendAccepted } from './accepted.ts'
 
 const DOMAINS = '/api/v1/domains'
 
@@ -14,21 +13,15 @@ describe('The header Prefer', () => {
   it.each([
     ['code=rate_limited', { code: 'rate_limited' }],
     ['code="rate_limited"', { code: 'rate_limited' }],
-    ['CODE = Rate_Limited', { code: 'rate_limited' }],
     ['code=429; delay="100"', { code: '429', delay: 100 }],
     ['respond-async, wait=100, delay=0', { delay: 0 }],
     ['delay=600000', { delay: 600_000 }],
     ['delay=600001', {}],
-    ['delay=-1', {}],
-    ['delay=1.5', {}],
     ['delay', {}],
-    ['code=', {}],
     [',;, code=500', { code: '500' }],
-    ['code=500, code=429', { code: '500' }],
     ['code=, code=429', {}],
     ['foo="a, code=500; delay=5"', {}],
     ['foo="a\\", code=500", code=429', { code: '429' }],
-    ['foo="a, code=500', { code: '500' }],
     ['encoding=500', {}],
     ['__proto__=1, code=constructor', { code: 'constructor' }],
   ])('%j prefers %j', (header, expected) => {
@@ -43,27 +36,18 @@ describe('The header Prefer', () => {
 })
 
 describe('A preferred error', () => {
-  it.for(errorsOf({ once: true }))(
-    'of %s, `%s` or its status %i, is answered lawfully',
-    async ([id, code, status], { service }) => {
-      const before = await stateOf(service)
-      const byCode = await sendAccepted(service, id, { prefer: `code=${code}` })
-      expect([byCode.body.error.code, byCode.headers['preference-applied']]).toEqual([code, `code=${code}`])
-      const byStatus = await sendAccepted(service, id, { prefer: `code=${status}, delay=1` })
-      expect([byStatus.status, byStatus.headers['preference-applied']]).toEqual([status, `code=${status}, delay=1`])
-      expect(operationOf(id).responses.get(status)?.codes).toContain(byStatus.body.error.code)
-      expect((await stateOf(service)).domains).toEqual(before.domains)
-      expect(await journalOf(service)).toMatchObject([
-        { injected: true, fault: { source: 'prefer', id: null } },
-        { injected: true, fault: { source: 'prefer', id: null } },
-      ])
-    },
-  )
-
-  it('has the quota headers of one that nobody asked for', async ({ empty }) => {
-    const limited = await prefer(empty, 'code=rate_limited')
-    expect(quotaOf(limited.headers)).toMatchObject({ limit: 30, remaining: 0 })
-    expect(quotaOf((await prefer(empty, 'code=401')).headers)).toEqual(NO_QUOTA)
+  it.for(errors())('of %s, `%s` or its status %i, is answered lawfully', async ([id, code, status], { service }) => {
+    const before = await stateOf(service)
+    const byCode = await sendAccepted(service, id, { prefer: `code=${code}` })
+    expect([byCode.body.error.code, byCode.headers['preference-applied']]).toEqual([code, `code=${code}`])
+    const byStatus = await sendAccepted(service, id, { prefer: `code=${status}, delay=1` })
+    expect([byStatus.status, byStatus.headers['preference-applied']]).toEqual([status, `code=${status}, delay=1`])
+    expect(operationOf(id).responses.get(status)?.codes).toContain(byStatus.body.error.code)
+    expect((await stateOf(service)).domains).toEqual(before.domains)
+    expect(await journalOf(service)).toMatchObject([
+      { injected: true, fault: { source: 'prefer', id: null } },
+      { injected: true, fault: { source: 'prefer', id: null } },
+    ])
   })
 
   it.for([503, 404, 418])('comes bare with %i, which GET /domains never has', async (status, { empty }) => {
@@ -78,13 +62,6 @@ describe('A preferred error', () => {
     expect((await prefer(empty, 'code=429')).status).toBe(429)
     expect(await faultsOf(empty)).toMatchObject([{ matched: 0, hits: 0 }])
     expect((await empty.get('/domains')).status).toBe(500)
-  })
-
-  it('may be spread over several header fields', async ({ empty }) => {
-    const values = { Prefer: 'respond-async', prefer: 'delay=1', PREFER: 'code="429"' }
-    const fields: Header[] = Object.entries(values)
-    const response = await exchangeAsIs(empty, { target: DOMAINS, headers: [AUTHORIZED, ...fields] })
-    expect([response.status, headerOf(response, 'preference-applied')]).toEqual([429, 'code=429, delay=1'])
   })
 })
 
@@ -131,18 +108,6 @@ describe('A preferred success', () => {
   it('is never forced', async ({ empty }) => {
     const response = await empty.send('POST', '/domains', { domains: ['no hostname'] }, { prefer: 'code=200, delay=1' })
     expect([response.status, response.headers['preference-applied']]).toEqual([400, 'delay=1'])
-  })
-})
-
-describe('A preferred delay', () => {
-  it('comes before the genuine answer, and other connections go on', async ({ empty }) => {
-    const slow = prefer(empty, 'delay=600000')
-    while ((await empty.store.read('default')).counters.quotas.size === 0) await new Promise(setImmediate)
-    expect((await empty.get('/domains')).status).toBe(200)
-    expect(await journalOf(empty)).toHaveLength(1)
-    await empty.stop()
-    const response = await slow
-    expect([response.status, response.headers['preference-applied']]).toEqual([200, 'delay=600000'])
   })
 })
 

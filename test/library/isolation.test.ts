@@ -77,16 +77,3 @@ it('Accounts that are used at once give what each would give alone, to the byte,
   }
   expect((await busy.listAccounts()).map(({ id }) => id)).toEqual(['default', ...CHARACTERS.map(({ id }) => id)])
 })
-
-it('The ids of groups in another account of the same fixture and seed are of no use', async () => {
-  const understudy = await start({ fixture: 'demo' })
-  const [one, other] = await Promise.all([understudy.createAccount(), understudy.createAccount()])
-  const [groups, own] = [await one.groups.list(), new Set((await other.groups.list()).map(({ id }) => id))]
-  expect(groups.length).toBeGreaterThan(1)
-  for (const { id } of groups) {
-    expect(own).not.toContain(id)
-    for (const [method, body] of [['GET'], ['PATCH', { name: 'mine' }], ['DELETE']] as const) {
-      expect((await send(understudy, other, method, `/domaingroups?id=${id}`, body)).body.error.code).toBe('not_found')
-    }
-  }
-})

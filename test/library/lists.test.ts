@@ -1,12 +1,9 @@
 import { expect, it } from 'vitest'
 import { readLimits } from '../../src/contract/control-api.ts'
-import { PAGE } from '../../src/library/control-client.ts'
 import { controlApi } from '../support/control-plane.ts'
 import { openAttached, untilTheEnd, WAYS } from './stand-in.ts'
 
 const { pageLimit } = readLimits(controlApi)
-
-it('A page of a list is as long as the control plane permits', () => expect(PAGE).toBe(pageLimit))
 
 it.each(WAYS)('A list of domains, used $way, is whole', async (way) => {
   const domains = Array.from({ length: pageLimit + 5 }, (_, index) => `d${index}.example`)

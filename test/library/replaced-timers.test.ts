@@ -5,7 +5,6 @@ import { type AccountWithKey, startUnderstudy, type Understudy, ViolationError }
 import { listenOn } from '../support/listening.ts'
 import { receivedOf } from '../support/request.ts'
 import { expectLawful } from '../support/service.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
 import { NOW, send, untilTheEnd, WAYS } from './stand-in.ts'
 
 const readTime = Date.now
@@ -77,21 +76,6 @@ describe.each(REPLACEMENTS)('With %s', (_, replace) => {
     await expect(watch.end()).rejects.toThrow(ViolationError)
     bringBack()
     expect((await list()).status).toBe(200)
-  })
-
-  it('a stand-in keeps its accounts in a folder, and stops, although a request is delayed', async () => {
-    const data = temporaryFolder()
-    replaceNow()
-    for (const ids of [['default'], ['default', 'kept']]) {
-      const understudy = await startUnderstudy({ data, fixture: 'empty', apiKey: 'key' })
-      expect((await understudy.listAccounts()).map(({ id }) => id)).toMatchObject(ids)
-      if (ids.length === 1) await understudy.createAccount({ id: 'kept' })
-      await understudy.account.faults.add({ match: { operation: 'listDomains' }, delay_ms: 60_000 })
-      await send(understudy, understudy.account as AccountWithKey, 'GET', '/domaingroups')
-      const delayed = fetchBy(understudy.fetch, understudy, understudy.account as AccountWithKey)
-      await understudy.stop()
-      expect((await delayed).status).toBe(200)
-    }
   })
 
   it('a stand-in has the time of the machine, and an account moves in its own', async () => {

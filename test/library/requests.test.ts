@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import type { AccountWithKey, RequestReport, ServerOptions, Understudy } from '../../src/index.ts'
+import { ControlClient, type RequestReader } from '../../src/library/control-client.ts'
+import { openEvents } from '../../src/library/requests.ts'
 import { holdTime, someoneWaits } from '../support/held-time.ts'
 import { IN_PROCESS, send, untilTheEnd, WAYS } from './stand-in.ts'
 
@@ -128,15 +130,22 @@ describe.each(WAYS)('$way', ({ way, open }) => {
       `  POST /api/v1/domains (${headers['x-request-id']}): body is {"domains":["a.example"]}, not {"domains":["b.example"]}.`,
     ])
   })
+})
 
-  it('events end with the signal, after those that came before it', async () => {
-    const ending = new AbortController()
-    const events = account.events({ signal: ending.signal })
-    await get('/domains')
-    ending.abort()
-    await get('/dmarc')
-    const seen: string[] = []
-    for await (const { path } of events) seen.push(path)
-    expect(seen).toEqual(['/api/v1/domains'])
-  })
+it('Events that nobody reads are kept within a limit, and then end with an error', async () => {
+  let isLeft = false
+  const transport = {
+    ...{ newest: 0, journalLimit: 0, stopping: new AbortController().signal, perform: async () => {} },
+    events(_: unknown, { take }: RequestReader) {
+      for (let count = 0; count < 20_000; count++) queueMicrotask(() => take({ ordinal: count } as RequestReport))
+      return () => {
+        isLeft = true
+      }
+    },
+  }
+  const events = openEvents(new ControlClient(transport), 'one', {})
+  await new Promise(setImmediate)
+  expect(isLeft).toBe(true)
+  for (let count = 0; count < 10_000; count++) expect((await events.next()).value).toEqual({ ordinal: count })
+  await expect(events.next()).rejects.toThrow('The reader of these events has left 10000 requests unread')
 })

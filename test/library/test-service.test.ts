@@ -3,8 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import type { AccountWithKey, TestOptions, Understudy } from '../../src/index.ts'
 import { shareUnderstudy } from '../../src/node-test.ts'
-import { divideTestOptions } from '../../src/server/test-options.ts'
-import { openTestService } from '../../src/server/test-service.ts'
+import { divideTestOptions, openTestService } from '../../src/server/test-service.ts'
 import { openUnderstudy } from '../../src/server/understudy.ts'
 import { createTest } from '../../src/vitest.ts'
 import { listenOn } from '../support/listening.ts'
@@ -122,7 +121,6 @@ describe('Under run, vary and explore, the stand-in of the tests', () => {
 describe('An option of the tests that the server of the command cannot have', () => {
   it.each<[options: TestOptions, remedy: string]>([
     [{ overlays: ['mine.yaml'] }, 'give --overlay to the command, or start a server of your own'],
-    [{ faults: ['flaky'] }, 'give --faults to the command, or'],
     [{ enforceQuotas: false }, 'give --no-quotas to the command, or'],
     [{ clock: () => 0 }, 'leave it out and start a server of your own with startUnderstudy().'],
   ])('is refused at once: %o', (options, remedy) => {
@@ -150,16 +148,10 @@ it.each<[what: string, answer: [text: string, status?: number] | string | undefi
     'http://user:secret@127.0.0.1:9',
     /^The stand-in of the run does not answer at http:\/\/127\.0\.0\.1:9 \(ECONNREFUSED\): the run has ended, or /,
   ],
-  ['that is no URL', 'here', /^The stand-in of the run does not answer at here \(ERR_INVALID_URL\): /],
   [
     'of a page',
     ['<html>'],
     /^Something other than the control plane of dmarc-understudy answers at http:.*; UNDERSTUDY_/,
-  ],
-  [
-    'of a server that is in trouble',
-    ['{}', 500],
-    /^Something other than the control plane of dmarc-understudy answers at /,
   ],
   [
     'of an old server',

@@ -26,15 +26,22 @@ export interface Door {
 
 /** Two stand-ins with the same data. One is asked on a socket by the global `fetch`, the other by its own. */
 export async function openBothDoors(options: ServerOptions = {}): Promise<{ socket: Door; direct: Door }> {
-  const given = { fixture: ACCOUNT, apiKey: API_KEY, clock: () => START, ...options } satisfies ServerOptions
-  const [listening, silent] = await Promise.all([startUnderstudy(given), startUnderstudy({ ...given, listen: false })])
-  onTestFinished(() => Promise.all([listening.stop(), silent.stop()]).then(() => {}))
+  const listening = await open(options)
   const { host, origin } = new URL(listening.baseUrl)
-  return {
-    socket: doorOf(listening, fetch, {}, origin),
-    // So both control planes tell the same addresses.
-    direct: doorOf(silent, silent.fetch, { host }, 'https://any.example'),
-  }
+  // So both control planes tell the same addresses.
+  return { socket: doorOf(listening, fetch, {}, origin), direct: await openDirectDoor(options, { host }) }
+}
+
+/** A stand-in that is asked by its own `fetch`. */
+export async function openDirectDoor(options: ServerOptions = {}, added: Record<string, string> = {}): Promise<Door> {
+  const silent = await open({ ...options, listen: false })
+  return doorOf(silent, silent.fetch, added, 'https://any.example')
+}
+
+async function open(options: ServerOptions): Promise<Understudy> {
+  const service = await startUnderstudy({ fixture: ACCOUNT, apiKey: API_KEY, clock: () => START, ...options })
+  onTestFinished(() => service.stop())
+  return service
 }
 
 function doorOf(

@@ -61,18 +61,6 @@ describe('an overlay that contradicts the fixture', () => {
   it.each(rows)('stops the start: %s', async (_, { action, fixture, says }) => {
     expect(await startError({ fixture, overlays: [overlayOf(action)] })).toBe(`FixtureError: fixture#${says}`)
   })
-
-  it('stops the start also where the account that everybody has was kept', async () => {
-    const data = temporaryFolder()
-    await (await startUnderstudy({ fixture: 'empty', data })).stop()
-    const { action, fixture, says } = inTwoGroups('refused')
-    const overlays = [overlayOf(action)]
-    expect(await startError({ data, fixture, overlays })).toBe(`FixtureError: fixture#${says}`)
-    expect(await startError({ data, fixture: { domains: ['no host'] } })).toBe(
-      'FixtureError: fixture#/domains/0: "no host" is not a valid hostname.',
-    )
-    expect(await startError({ data, fixture: 'empty', overlays })).toBe('It started.')
-  })
 })
 
 describe('an overlay that contradicts a kept account', () => {

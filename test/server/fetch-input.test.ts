@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { startUnderstudy } from '../../src/index.ts'
-import { openBothDoors, outcomeOf } from './both-doors.ts'
+import { openDirectDoor, outcomeOf } from './both-doors.ts'
 
 const URL_OF_IT = 'http://any.example/api/v1/domains'
 const CONTROL = 'http://any.example/__admin/accounts'
@@ -33,7 +33,6 @@ const NO_CLONE = `The body of POST ${URL_OF_IT} was read before, so it cannot be
 
 it.each<[name: string, input: unknown, init: RequestInit | undefined, message: string]>([
   ['nothing', undefined, undefined, `fetch takes a Request, or a URL such as ${EXAMPLE}; undefined is neither.`],
-  ['an object', {}, undefined, `fetch takes a Request, or a URL such as ${EXAMPLE}; {} is neither.`],
   ['a relative URL', '/api/v1', undefined, `"/api/v1" is no absolute URL; give one such as ${EXAMPLE}.`],
   [
     'another scheme',
@@ -42,9 +41,6 @@ it.each<[name: string, input: unknown, init: RequestInit | undefined, message: s
     `"ftp://any.example/" is no URL of HTTP; give one such as ${EXAMPLE}.`,
   ],
   ['a body that was read', used((request) => request.text()), undefined, NO_CLONE],
-  ['a body that somebody reads', used((request) => request.body?.getReader()), undefined, NO_CLONE],
-  ['CONNECT', URL_OF_IT, { method: 'CONNECT' }, "'CONNECT' HTTP method is unsupported."],
-  ['GET with a body', URL_OF_IT, { body: 'x' }, 'Request with GET/HEAD method cannot have body.'],
 ])('`fetch` of a stand-in refuses %s', async (_, input, init, message) => {
   await using service = await open()
   const error = await service.fetch(input as Request, init).catch((thrown: unknown) => thrown)
@@ -70,7 +66,7 @@ describe('A body', () => {
     ['breaks off', () => inPieces([10, 10], error), 'gone'],
     ['has a piece that is no bytes', () => inPieces([10, 7n]), 'Received non-Uint8Array chunk'],
   ])('that %s lets the request fail, of which the service learns nothing', async (_, init, cause) => {
-    const { direct } = await openBothDoors()
+    const direct = await openDirectDoor()
     const { ask, service } = direct
     expect((await ask('/api/v1/domains', init())).error).toMatchObject({ message: 'fetch failed', cause })
     expect(await service.requests.list()).toEqual([])
@@ -78,49 +74,22 @@ describe('A body', () => {
     expect(toControl.error).toMatchObject({ message: 'fetch failed', cause: 'gone' })
   })
 
-  const MEBIBYTE = 1 << 20
-  it.each<[name: string, headers: Record<string, string>, most: number]>([
-    ['says so', { 'content-length': `${64 * MEBIBYTE}` }, 2 * MEBIBYTE],
-    ['does not say so', {}, 3 * MEBIBYTE],
-  ])('is not read whole if it is too long and %s', async (_, headers, most) => {
-    const { direct } = await openBothDoors()
-    let length = 0
-    let isCancelled = false
+  it('is not read whole if it is too long', async () => {
+    const direct = await openDirectDoor()
+    const piece = new Uint8Array(1 << 18)
+    let [pieces, isCancelled] = [0, false]
     const body = new ReadableStream({
       pull(controller) {
-        length += MEBIBYTE / 4
-        controller.enqueue(new Uint8Array(MEBIBYTE / 4))
+        pieces++
+        controller.enqueue(piece)
       },
       cancel() {
         isCancelled = true
       },
     })
-    const sent = { ...POST, headers: { ...POST.headers, ...headers }, body }
-    expect((await direct.ask('/api/v1/domains', sent)).status).toBe(413)
-    expect(length).toBeLessThan(most)
+    expect((await direct.ask('/api/v1/domains', { ...POST, body })).status).toBe(413)
+    expect(pieces).toBeLessThan(12)
     expect(isCancelled).toBe(true)
-  })
-
-  it.each([URL_OF_IT, CONTROL])('leaves time for others if it never ends, to %s', async (url) => {
-    await using service = await open()
-    const leaving = new AbortController()
-    let pieces = 0
-    const body = new ReadableStream({
-      pull(controller) {
-        if (++pieces === 10) setImmediate(() => leaving.abort(new Error('enough')))
-        // Otherwise the test would never end.
-        if (pieces === 100_000) controller.error(new Error('starved'))
-        else controller.enqueue(new Uint8Array(100_000))
-      },
-      cancel: () => new Promise<void>(() => {}),
-    })
-    const headers = { ...POST.headers, authorization: `Bearer ${service.apiKey}` }
-    const sent = { method: 'POST', headers, body, duplex: 'half', signal: leaving.signal } as RequestInit
-    const told = await service.fetch(url, sent).then(
-      ({ status }) => `${status}`,
-      ({ message }: Error) => message,
-    )
-    expect(['enough', '413']).toContain(told)
   })
 })
 
@@ -129,9 +98,7 @@ it.each<[name: string, headers: Record<string, string>, status: number, options?
   ['an application of this machine', { host: 'localhost:3000', origin: 'http://localhost:3000' }, 200],
   ['an application with another name', { host: 'app.example' }, 403],
   ['a page of another origin', { origin: 'https://evil.example' }, 403],
-  ['a page of another origin, in an application', { host: 'localhost:3000', origin: 'https://evil.example' }, 403],
   ['somebody without its token', {}, 401, { adminToken: 'token' }],
-  ['whoever has its token', { authorization: 'Bearer token', host: 'app.example' }, 200, { adminToken: 'token' }],
   ['nobody, if it is not wanted', {}, 404, { admin: false }],
 ])('The control plane without a port is asked by %s', async (_, headers, status, options = {}) => {
   await using service = await startUnderstudy({ listen: false, fixture: 'empty', ...options })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type FaultRule, type RequestReport, startUnderstudy } from '../../src/index.ts'
-import { type Door, openBothDoors } from './both-doors.ts'
+import type { FaultRule, RequestReport } from '../../src/index.ts'
+import { type Door, openBothDoors, openDirectDoor } from './both-doors.ts'
 
 const DOMAINS = '/api/v1/domains'
 const POST = { method: 'POST', headers: { 'content-type': 'application/json' } }
@@ -41,22 +41,14 @@ const nothing = { status: null, response: { body: null } }
 
 describe('A client of `fetch` that leaves', () => {
   it('before it has asked, leaves no trace', async () => {
-    const { direct } = await openBothDoors()
+    const direct = await openDirectDoor()
     const { error } = await direct.ask(DOMAINS, { signal: AbortSignal.abort(new Error('early')) })
     expect(error?.message).toBe('early')
     expect(await direct.service.requests.list()).toEqual([])
   })
 
-  it('as soon as it has asked, gets no answer', async () => {
-    const { direct } = await openBothDoors()
-    const leaving = new AbortController()
-    const asked = direct.ask(DOMAINS, { signal: leaving.signal })
-    leaving.abort(new Error('enough'))
-    expect((await asked).error?.message).toBe('enough')
-  })
-
   it('while it sends its body, has not asked anything', async () => {
-    const { direct } = await openBothDoors()
+    const direct = await openDirectDoor()
     const leaving = new AbortController()
     const { body, begun, reason } = endless('{"domains":["half.example"]}')
     const asked = direct.ask(DOMAINS, { ...POST, body, signal: leaving.signal })
@@ -70,7 +62,6 @@ describe('A client of `fetch` that leaves', () => {
   })
 
   it.each<[when: string, rule: FaultRule]>([
-    ['a delay before the work', { delay_ms: 60_000 }],
     ['a delay after the work', { delay_ms: 60_000, phase: 'after' }],
     ['a hang', { connection: 'hang' }],
   ])('during %s, is recorded as on a socket', async (_, rule) => {
@@ -91,7 +82,7 @@ describe('A client of `fetch` that leaves', () => {
   })
 
   it('gets its reason from the body of the answer that it has begun', async () => {
-    const { direct } = await openBothDoors()
+    const direct = await openDirectDoor()
     const { service } = direct
     await service.account.faults.add({ connection: 'drip', delay_ms: 60_000 })
     const leaving = new AbortController()
@@ -105,19 +96,10 @@ describe('A client of `fetch` that leaves', () => {
     leaving.abort(new Error('enough'))
     await expect(reader.read()).rejects.toThrow('enough')
   })
-
-  it('may leave the body of the answer unread', async () => {
-    const { direct } = await openBothDoors()
-    for (const path of [DOMAINS, '/__admin/openapi.json']) {
-      const { body } = await direct.service.fetch(`http://any.example${path}`)
-      await body?.cancel()
-    }
-    await direct.service.stop()
-  })
 })
 
 it('The events of the control plane come through `fetch` as they happen, until the reader leaves or the stop', async () => {
-  const { direct } = await openBothDoors()
+  const direct = await openDirectDoor()
   const { service, ask } = direct
   const opened = async () => {
     const response = await service.fetch(`${service.adminUrl}/accounts/default/events`)
@@ -138,7 +120,7 @@ it('The events of the control plane come through `fetch` as they happen, until t
 
 describe('A stand-in that stops', () => {
   it('answers what is delayed at once, and no later request', async () => {
-    const { direct } = await openBothDoors()
+    const direct = await openDirectDoor()
     const { service, ask } = direct
     await service.account.faults.add({ delay_ms: 60_000 })
     const asked = ask(DOMAINS)
@@ -156,7 +138,7 @@ describe('A stand-in that stops', () => {
 
   it('ends a request that hangs, and one whose body does not come', async () => {
     for (const hangs of [true, false]) {
-      const { direct } = await openBothDoors()
+      const direct = await openDirectDoor()
       if (hangs) await direct.service.account.faults.add({ connection: 'hang' })
       const { body, begun, reason } = endless()
       const asked = direct.ask(DOMAINS, hangs ? {} : { ...POST, body })
@@ -165,12 +147,5 @@ describe('A stand-in that stops', () => {
       expect((await asked).error).toMatchObject({ message: 'fetch failed', code: 'UND_ERR_SOCKET' })
       if (!hangs) expect(reason()).toBeDefined()
     }
-  })
-
-  it('does so when its option `signal` is aborted', async () => {
-    const stopping = new AbortController()
-    const { fetch: send, baseUrl } = await startUnderstudy({ listen: false, fixture: 'empty', signal: stopping.signal })
-    stopping.abort()
-    await expect(send(baseUrl)).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } })
   })
 })

@@ -9,15 +9,11 @@ const requestTo = (target: string, hosts: readonly string[], version = '1.1') =>
 const MALFORMED: [what: string, hosts: string[]][] = [
   ['no Host', []],
   ['two of them', ['Host: localhost', 'Host: localhost']],
-  ['two of them in other case', ['Host: localhost', 'hOST: other.example']],
   ['two of them with another between', ['Host: localhost', 'Accept: */*', 'host: other.example']],
   ['a path in it', ['Host: localhost/x']],
-  ['a space in it', ['Host: local host']],
   ['user information in it', ['Host: me@localhost']],
   ['a port that is no number', ['Host: localhost:http']],
   ['two names in it', ['Host: localhost, other.example:80 ']],
-  ['two ports in it', ['Host: localhost:4010:80']],
-  ['half of an address in it', ['Host: [::1']],
   ['a broken escape in it', ['Host: local%zzhost']],
 ]
 

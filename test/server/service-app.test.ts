@@ -88,13 +88,6 @@ describe('service.app', () => {
     }
     expect((await answerTo(port, LIST)).status).toBe(200)
   })
-
-  it('has no control plane where that is switched off, and is one application', async () => {
-    const service = await start({ admin: false })
-    const port = await listenOn(createServer(service.app))
-    expect((await answerTo(port, { target: '/__admin/health' })).status).toBe(404)
-    expect(service.app).toBe(service.app)
-  })
 })
 
 describe('The port', () => {

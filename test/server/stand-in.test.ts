@@ -1,5 +1,3 @@
-import { once } from 'node:events'
-import { connect } from 'node:net'
 import express, { type RequestHandler } from 'express'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { standIn } from '../../src/express.ts'
@@ -19,8 +17,8 @@ const portOf = ({ baseUrl }: { baseUrl: string }) => Number(new URL(baseUrl).por
 const JSON_HEADERS: readonly Header[] = [AUTHORIZED, JSON_BODY]
 const LIST: WireRequest = { target: '/api/v1/domains', headers: [AUTHORIZED] }
 const ADD = { method: 'POST', target: '/api/v1/domains', headers: JSON_HEADERS, body: '{"domains":["a.example"]}' }
+/** What only a connection has. All else is in the corpus, which is asked in Express, too. */
 const STORY: readonly WireRequest[] = [
-  LIST,
   ADD,
   {
     ...ADD,
@@ -28,14 +26,7 @@ const STORY: readonly WireRequest[] = [
     headers: [...JSON_HEADERS, ['Transfer-Encoding', 'chunked']],
   },
   { ...LIST, method: 'HEAD' },
-  { ...LIST, target: '/api/v1/dmarc?domain=a.example' },
-  ...['{"domains":', '{"domains":3}', ''].map((body) => ({ ...ADD, body })),
-  { ...ADD, headers: [AUTHORIZED, ['Content-Type', 'text/plain']] },
-  { ...LIST, headers: [] },
-  { ...LIST, target: '/api/v1/nothing' },
-  { ...LIST, target: '/api/v1' },
-  { ...LIST, method: 'PATCH' },
-  ...['500', '204'].map((code) => ({ ...LIST, headers: [AUTHORIZED, ['Prefer', `code=${code}`] as const] })),
+  { ...LIST, headers: [AUTHORIZED, ['Prefer', 'code=204']] },
   { ...ADD, body: '{"domains":["c.example"]}', headers: [...JSON_HEADERS, ['Expect', '100-continue']] },
 ]
 
@@ -59,12 +50,9 @@ describe('standIn', () => {
     ['below a path', '/mock', '/mock/api/v1/domains', true],
     ['below a path in another case, as Express sees it', '/mock', '/MOCK/api/v1/domains', true],
     ['at the base path below a path', '/a/api/v1', '/a/api/v1/domains', true],
-    ['at a path of the service', '/a/api/v1/domains', '/a/api/v1/domains?x=1', true],
-    ['below a parameter', '/:tenant', '/one/api/v1/domains?x=1', true],
     ['elsewhere', '/mock', '/api/v1/domains', false],
     ['with a longer base', '/mock', '/mock/api/v10/domains', false],
     ['with the base path in another case', '/mock', '/mock/API/v1/domains', false],
-    ['with the base path further down', '/mock', '/mock/x/api/v1/domains', false],
     ['with the control plane', '/mock', '/mock/__admin/health', false],
   ])('mounted %s answers what belongs to the service, and passes on the rest', async (_, at, path, isAnswered) => {
     const app = express().use(at, standIn(await start()))
@@ -73,22 +61,11 @@ describe('standIn', () => {
     expect([status, text]).toEqual([200, isAnswered ? '{"success":true,"data":{"domains":[]}}' : 'passed on'])
   })
 
-  it('mounted twice, for two stand-ins, keeps them apart', async () => {
-    const app = express().use('/one', standIn(await start()))
-    app.use('/other', express.Router().use('/deep', standIn(await start())))
-    const port = await serve(app)
-    await ask(port, { ...ADD, target: '/other/deep/api/v1/domains' })
-    expect((await answerTo(port, { ...LIST, target: '/one/api/v1/domains' })).text).toContain('[]')
-    expect((await answerTo(port, { ...LIST, target: '/other/deep/api/v1/domains' })).text).toContain('a.example')
-  })
-
   const withoutBody = { method: 'GET', body: undefined }
   it.each<[parser: string, parse: RequestHandler, request: object, status: number]>([
     ['express.json', express.json(), {}, 500],
-    ['express.text', express.text({ type: '*/*' }), {}, 500],
     ['express.urlencoded, which leaves JSON alone', express.urlencoded({ extended: true }), {}, 200],
     ['express.raw', express.raw({ type: '*/*' }), {}, 200],
-    ['express.json, without a body', express.json(), withoutBody, 200],
     [
       'what ends the stream, without a body',
       (request, _, next) => request.resume().once('end', next),
@@ -123,27 +100,6 @@ describe('standIn', () => {
       }
     },
   )
-
-  it('lets a hanging request hang until its client leaves', async () => {
-    const service = await start()
-    await service.account.faults.add({ connection: 'hang' })
-    const client = connect(await serve(express().use(standIn(service))), '127.0.0.1')
-    client.write(requestBytes(LIST))
-    await expect.poll(async () => (await service.requests.list())[0]?.fault).toBeTruthy()
-    client.end()
-    await once(client, 'close')
-    expect(client.bytesRead).toBe(0)
-  })
-
-  it('records a request whose client leaves in the middle of the body, and goes on', async () => {
-    const service = await start()
-    const port = await serve(express().use(standIn(service)))
-    const client = connect(port, '127.0.0.1')
-    await new Promise((resolve) => client.write(requestBytes(ADD).subarray(0, -5), resolve))
-    client.destroy()
-    await expect.poll(async () => (await service.requests.list()).map(({ status }) => status)).toEqual([null])
-    expect((await answerTo(port, ADD)).status).toBe(200)
-  })
 
   it('answers whatever host its application answers, and keeps fields that others have set', async () => {
     const app = express().use(

@@ -40,19 +40,6 @@ describe.each(STORES)('Requests at the same time to a service that keeps account
     expect(monitored.toSorted()).toEqual(accepted.toSorted())
   })
 
-  it('never leave a member that is not monitored', async () => {
-    const domains = Array.from({ length: 15 }, (_, index) => `host-${index}.example`)
-    const service = await start(domains)
-    await atOnce(30, (index) => {
-      const domain = domains[index >> 1]
-      return index % 2 === 0
-        ? service.send('POST', '/domaingroups', { name: `Group ${index}`, domains: [domain] })
-        : service.send('DELETE', '/domains', { domains: [domain] })
-    })
-    const { domains: monitored, groups } = await stateOf(service)
-    expect([monitored, groups.flatMap((group) => group.domains)]).toEqual([[], []])
-  })
-
   /** How often each code was answered, `ok` for success. */
   function codesOf(responses: readonly TestResponse[]): Record<string, number> {
     const codes = responses.map(({ body }) => (body.success ? 'ok' : body.error.code))

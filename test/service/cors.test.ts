@@ -13,7 +13,6 @@ import {
   exchangeAsIs,
   type Header,
   headerOf,
-  JSON_BODY,
   type WireRequest,
   type WireResponse,
 } from '../support/wire.ts'
@@ -23,7 +22,6 @@ const DOMAINS = '/api/v1/domains'
 const APP = 'http://localhost:5173'
 const OTHER = 'https://other.example'
 const FROM_APP: Header = ['Origin', APP]
-const FROM_FORM: Header[] = [AUTHORIZED, JSON_BODY, FROM_APP]
 const EXPOSED =
   'X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, WWW-Authenticate, Retry-After'
 
@@ -54,12 +52,8 @@ describe('With CORS for any origin', () => {
 
   it.for<[status: number, what: string, request: WireRequest]>([
     [200, 'GET', { target: DOMAINS, headers: [AUTHORIZED, FROM_APP] }],
-    [200, 'HEAD', { method: 'HEAD', target: DOMAINS, headers: [AUTHORIZED, FROM_APP] }],
     [401, 'no key', { target: DOMAINS, headers: [FROM_APP] }],
-    [404, 'an unknown path', { target: '/nothing', headers: [FROM_APP] }],
     [405, 'OPTIONS without an Origin', { method: 'OPTIONS', target: DOMAINS, headers: [] }],
-    [404, 'a preflight request to an unknown path', preflight('/nothing', APP)],
-    [413, 'a large body', { method: 'POST', target: DOMAINS, headers: FROM_FORM, body: ' '.repeat(1_048_577) }],
     [503, 'an injected response', { target: DOMAINS, headers: [AUTHORIZED, FROM_APP, ['Prefer', 'code=503']] }],
   ])('every page may read the response, on %i for %s', async ([status, , request]) => {
     const service = await startService(options)
@@ -69,7 +63,6 @@ describe('With CORS for any origin', () => {
 
   it.each<[path: string, methods: string]>([
     ['/dmarc', 'GET, HEAD'],
-    ['/domains', 'GET, HEAD, POST, DELETE'],
     ['/domaingroups?id=x', 'GET, HEAD, POST, DELETE, PATCH'],
   ])('a preflight request to %s is answered 204 with its methods', async (path, methods) => {
     const service = await startService(options)
@@ -124,7 +117,6 @@ describe('With CORS for certain origins', () => {
   it.each<[origin: string | undefined, fields: object]>([
     [APP, TO_APP],
     [OTHER, TO_NOBODY],
-    ['null', TO_NOBODY],
     [`${APP}.evil.example`, TO_NOBODY],
     [undefined, TO_NOBODY],
   ])('a page of %s gets what is meant for it', async (origin, fields) => {
@@ -138,11 +130,9 @@ describe('With CORS for certain origins', () => {
   it.for<[what: string, asked: string, isAllowed: boolean]>([
     ['what a client sends', 'authorization,content-type,prefer,x-request-id', true],
     ['every character of a name', "!#$%&'*+-.^_`|~09az", true],
-    ['a long list', Array(40).fill(TOKEN).join(','), true],
     ['nothing', '', false],
     ['a list that is too long', Array(50).fill(TOKEN).join(','), false],
     ['no name', 'authorization,,prefer', false],
-    ['a name with a space', 'x y', false],
   ])('a page may send what its preflight asks for, if these are names of fields: %s', async ([, asked, isAllowed]) => {
     const service = await startService(options)
     const allowed = async (origin: string) =>
@@ -151,7 +141,7 @@ describe('With CORS for certain origins', () => {
   })
 })
 
-it.for(['localhost:5173', 'http://localhost:5173/', 'http://localhost/app', 'http://LOCALHOST', '', 'any', 'null'])(
+it.for(['localhost:5173', 'http://localhost:5173/', 'http://LOCALHOST', '', 'null'])(
   'The option refuses %j, which is no origin',
   async (wrong) => {
     await expect(startUnderstudy({ cors: [wrong] })).rejects.toThrow('must be an origin such as http://localhost:5173')

@@ -1,65 +1,13 @@
 import { describe, expect, it as test } from 'vitest'
 import { hashKey } from '../../src/ground/secrets.ts'
 import { ACCEPTED } from '../corpus/corpus.ts'
-import {
-  ACCOUNT,
-  changeAccount,
-  DAY,
-  deleteKey,
-  disableKey,
-  HOUR,
-  SECOND_KEY,
-  stateOf,
-  withKey,
-} from '../support/account.ts'
-import { ask, domainsOf, it, membersOf } from '../support/example-service.ts'
-import { API_KEY, START, startService } from '../support/service.ts'
+import { ACCOUNT, DAY, deleteKey, disableKey, HOUR, SECOND_KEY, stateOf, withKey } from '../support/account.ts'
+import { ask, domainsOf, it } from '../support/example-service.ts'
+import { API_KEY, startService } from '../support/service.ts'
 
 const REFUSED = { success: false, error: { code: 'unauthorized', message: expect.stringMatching(/./) } }
 /** From the start of a test to the next midnight in UTC. */
 const UNTIL_REFRESH = 14.5 * HOUR
-
-// What one request shows is in the corpus.
-describe('Domains', () => {
-  it('[deleted-domains-answered] leave their groups when they are removed', async ({ service }) => {
-    await ask(service, 'DELETE /domains', { domains: ['two.example', 'one.example'] })
-    expect(await domainsOf(service)).toEqual(['three.example', 'busy.example', 'used.example'])
-    expect(await membersOf(service, 'Marketing')).toEqual(['used.example'])
-  })
-
-  it('[domain-in-use-stays] are removed once no monitoring feature uses them', async ({ service }) => {
-    const unused = { name: 'used.example', addedAt: START, features: [] }
-    await changeAccount(service, (state) => ({ ...state, domains: state.domains.set('used.example', unused) }))
-    expect((await ask(service, 'DELETE /domains', { domains: ['used.example'] })).body.data.count).toBe(1)
-  })
-})
-
-describe('A domain group', () => {
-  it('is as it was answered when it is read, until it is deleted and its name is free', async ({ service }) => {
-    const created = await ask(service, 'POST /domaingroups', { name: 'Support', domains: ['two.example'] })
-    const { id } = created.body.data.group
-    const read = async () => (await service.get(`/domaingroups?id=${id}`)).body
-    expect(await read()).toEqual(created.body)
-    const renamed = await service.send('PATCH', `/domaingroups?id=${id}`, {
-      name: 'Help',
-      add_domains: ['one.example'],
-    })
-    expect(renamed.body.data.group).toEqual({ id, name: 'Help', domains: ['two.example', 'one.example'] })
-    expect(await read()).toEqual(renamed.body)
-    expect((await service.send('DELETE', `/domaingroups?id=${id}`)).status).toBe(200)
-    expect((await read()).error.code).toBe('not_found')
-    expect((await service.get('/domaingroups')).body.data.count).toBe(2)
-    expect((await ask(service, 'POST /domaingroups', { name: 'HELP' })).status).toBe(200)
-  })
-
-  it('[members-stay-monitored] leaves its members monitored, and in their other groups', async ({ service }) => {
-    await ask(service, 'POST /domaingroups', { name: 'Other', domains: ['one.example'] })
-    const before = await domainsOf(service)
-    await ask(service, 'DELETE /domaingroups?id={Marketing}')
-    expect(await domainsOf(service)).toEqual(before)
-    expect(await membersOf(service, 'Other')).toEqual(['one.example'])
-  })
-})
 
 describe('A key', () => {
   it.for([

@@ -37,11 +37,6 @@ export async function idOf(service: TestService, name: string): Promise<string> 
   return group.id
 }
 
-/** Where the group of this name is read, changed and deleted. */
-export async function pathOf(service: TestService, name: string): Promise<string> {
-  return `/domaingroups?id=${await idOf(service, name)}`
-}
-
 export async function changeAccount(
   { store }: TestService,
   change: (state: AccountState) => AccountState,

@@ -29,7 +29,3 @@ export async function withIds(service: TestService, path: string): Promise<strin
 export async function domainsOf(service: TestService): Promise<string[]> {
   return (await service.get('/domains')).body.data.domains
 }
-
-export async function membersOf(service: TestService, group: string): Promise<string[]> {
-  return (await ask(service, `GET /domaingroups?id={${group}}`)).body.data.group.domains
-}

@@ -54,9 +54,7 @@ describe('A client that leaves', () => {
   it.for<[when: string, bytes: Buffer]>([
     ['in the first line', Buffer.from('POST /api')],
     ['in the body', half(ADDITION)],
-    ['in the body of a request without a key', half({ method: 'POST', target: DOMAINS, headers: [], body: '{}' })],
     ['in a chunk', half({ ...ADDITION, headers: IN_CHUNKS, body: '1b\r\n{"domains":["new.example"]}\r\n' })],
-    ['after a chunk that is none', requestBytes({ ...ADDITION, headers: IN_CHUNKS, body: 'ZZ\r\n' })],
     ['without waiting for an answer', requestBytes({ target: '/api/v1/dmarc' })],
   ])('%s leaves the service in order, and is no error in the log', async ([, bytes]) => {
     const log = recordingLog()

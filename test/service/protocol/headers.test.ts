@@ -1,10 +1,9 @@
-import { gzipSync } from 'node:zlib'
 import { describe, expect } from 'vitest'
 import { ACCOUNT } from '../../support/account.ts'
 import { it } from '../../support/example-service.ts'
 import { API_KEY, startService } from '../../support/service.ts'
-import { AUTHORIZED, codeOf, exchange, type Header, headerOf, messageOf, type WireRequest } from '../../support/wire.ts'
-import { ADDITION, DOMAINS, GROUPS, post, UUID } from './requests.ts'
+import { AUTHORIZED, codeOf, exchange, type Header, headerOf, type WireRequest } from '../../support/wire.ts'
+import { ADDITION, DOMAINS, post, UUID } from './requests.ts'
 
 describe('The header Authorization', () => {
   const UNKNOWN: Header = ['Authorization', 'Bearer unknown']
@@ -56,37 +55,6 @@ describe('The header Content-Type', () => {
     const headers: Header[] = [AUTHORIZED, ['Content-Type', type]]
     expect((await exchange(empty, { method: 'POST', target: DOMAINS, headers, body })).status).toBe(200)
   })
-
-  it('may not be another', async ({ empty }) => {
-    for (const type of [
-      ...['', 'text/json', `${TYPE}x`, 'application/vnd.api+json', '*/*', `${TYPE}, text/plain`],
-      ...['multipart/form-data; boundary=x', 'application/x-www-form-urlencoded'],
-    ]) {
-      const headers: Header[] = [AUTHORIZED, ['Content-Type', type]]
-      const response = await exchange(empty, { method: 'POST', target: DOMAINS, headers, body })
-      expect(codeOf(response), type).toBe('invalid_request_body')
-      expect(messageOf(response)).toContain('Content-Type')
-    }
-  })
-})
-
-describe('The header Content-Encoding', () => {
-  const body = '{"domains":["new.example"]}'
-
-  it.for([
-    ['GZIP', 'in upper case', gzipSync(body)],
-    ['br', 'of what is not', Buffer.from(body)],
-    ['x-unknown', 'of anything', Buffer.from(body)],
-    ['identity, gzip', 'in two steps', gzipSync(body)],
-  ] as const)('may not be %s %s', async ([coding, , bytes], { empty }) => {
-    const response = await post(empty, DOMAINS, bytes, ['Content-Encoding', coding])
-    expect(codeOf(response)).toBe('invalid_request_body')
-    expect(messageOf(response)).toContain(`Content-Encoding, which "${coding}" is`)
-  })
-
-  it('may be identity, which is none', async ({ empty }) => {
-    expect((await post(empty, DOMAINS, body, ['Content-Encoding', 'identity'])).status).toBe(200)
-  })
 })
 
 describe('The header Expect', () => {
@@ -106,13 +74,10 @@ describe('The headers of an answer', () => {
   it.for<[status: number, what: string, more: string[], request: WireRequest]>([
     [200, 'GET', QUOTA, { target: DOMAINS }],
     [200, 'HEAD', QUOTA, { method: 'HEAD', target: '/api/v1/dmarc' }],
-    [400, 'no id', QUOTA, { method: 'DELETE', target: GROUPS }],
     [401, 'no key', ['www-authenticate'], { target: DOMAINS, headers: [] }],
     [404, 'an unknown path', [], { target: '/nothing' }],
     [429, 'its quota used', QUOTA, { target: '/api/v1/dmarc' }],
     [403, 'a plan below Stone', [], { target: '/api/v1/dmarc' }],
-    [404, 'an unknown id', QUOTA, { target: `${GROUPS}?id=0` }],
-    [405, 'a wrong method', ['allow'], { method: 'PUT', target: DOMAINS }],
     [413, 'a large body', QUOTA, { ...ADDITION, body: ' '.repeat(1_048_577) }],
   ])('are those of the contract and no other, on %i for %s', async ([status, , more, request]) => {
     const service = await startService({ fixture: ACCOUNT, plan: status === 403 ? 'below-stone' : 'stone' })

@@ -12,19 +12,13 @@ describe('What is not HTTP', () => {
 
   it.for<[what: string, bytes: string | Buffer, status: number]>([
     ['a word', 'NONSENSE\r\n\r\n', 400],
-    ['a TLS handshake', Buffer.from('16030100a5010000a10303', 'hex'), 400],
     ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400],
-    ['an unknown version', `GET ${DOMAINS} HTTP/3.1\r\n${HEAD}\r\n`, 400],
-    ['a method in lower case', `get ${DOMAINS} HTTP/1.1\r\n${HEAD}\r\n`, 400],
     ['a header with a control character', `GET ${DOMAINS} HTTP/1.1\r\n${HEAD}X: a\0b\r\n\r\n`, 400],
     ['a folded header', `GET ${DOMAINS} HTTP/1.1\r\n${HEAD}X: a\r\n b\r\n\r\n`, 400],
-    ['lines that end with a bare line feed', `GET ${DOMAINS} HTTP/1.1\n${HEAD.replaceAll('\r', '')}\n`, 400],
     ['a header of 16 KB', `GET ${DOMAINS} HTTP/1.1\r\n${HEAD}X: ${'x'.repeat(16_384)}\r\n\r\n`, 431],
-    ['a target of 64 KB', `GET /${'x'.repeat(65_536)} HTTP/1.1\r\n${HEAD}\r\n`, 431],
     ['a thousand headers', `GET ${DOMAINS} HTTP/1.1\r\n${HEAD}${'X-Something: something\r\n'.repeat(1000)}\r\n`, 431],
     ['two lengths', `${POST}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{} `, 400],
     ['a length beside chunks', `${POST}Content-Length: 5\r\n${IN_CHUNKS}\r\n\r\n0\r\n\r\n`, 400],
-    ['a huge chunk extension', `${POST}${IN_CHUNKS}\r\n\r\n2;${'x'.repeat(70_000)}\r\n{}\r\n0\r\n\r\n`, 400],
     ['a huge trailer', `${POST}${IN_CHUNKS}\r\n\r\n2\r\n{}\r\n0\r\nX: ${'x'.repeat(70_000)}\r\n\r\n`, 431],
   ])('is answered in the envelope and cut off: %s', async ([, bytes, status], { empty }) => {
     const [response, ...more] = readResponses(await empty.sendRaw(bytes))
@@ -40,7 +34,6 @@ describe('What is not HTTP', () => {
 
   it.for<[what: string, head: string, rest: string]>([
     ['a chunk size that is no number', IN_CHUNKS, 'ZZ\r\n{}\r\n0\r\n\r\n'],
-    ['a chunk longer than its size', IN_CHUNKS, '2\r\n{}{}\r\n0\r\n\r\n'],
     ['a coding that is none', 'Transfer-Encoding: identity', '0\r\n\r\n'],
   ])('in a body is answered 4xx or cut off, and changes nothing: %s', async ([, head, rest], { service }) => {
     const before = await stateOf(service)
