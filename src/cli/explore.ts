@@ -72,6 +72,7 @@ export const explore = defineCommand(
 async function searchFaults(reading: Reading<typeof OPTIONS>, known: Known, execution: Execution): Promise<number> {
   const { values, words, command, sources } = reading
   const { ExploreSession, SHORT_WINDOW } = await import('../trials/explore/session.ts')
+  const { FaultSearch } = await import('../trials/explore/search.ts')
   const overlays = await readOverlays(values.overlays)
   const contractWith = (longestWindow: number) => loadContract({ overlays, longestWindow })
   const window = windowOf(values.window, sources.window) ?? SHORT_WINDOW
@@ -94,7 +95,8 @@ async function searchFaults(reading: Reading<typeof OPTIONS>, known: Known, exec
     })
     const baseline = await session.establish()
     if (typeof baseline === 'string') return execution.say(baseline, execution.times.interruptedWith ?? 1)
-    const found = plan === undefined ? await session.explore(baseline) : await session.replay(plan, baseline)
+    const search = new FaultSearch(session, baseline)
+    const found = plan === undefined ? await search.search() : await search.replay(plan)
     const times = execution.times
     const isWhole = () => found.left === 0 && times.interruptedWith === undefined
     const code = await tell(found, values.report, execution, {

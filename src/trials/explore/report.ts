@@ -13,7 +13,8 @@ import {
 } from '../../reports/report.ts'
 import { findFailedTests, lastLines } from '../output.ts'
 import { canonical, TIERS, type Tier } from './faults.ts'
-import { type Exploration, type FailingPlan, isComplete, openIn, type PlanAt, SHORT_WINDOW } from './search.ts'
+import { type Exploration, type FailingPlan, isComplete, openIn, type PlanAt } from './search.ts'
+import { SHORT_WINDOW } from './session.ts'
 import { type StoryLine, tellStory, wordStory } from './story.ts'
 import type { ExploreFailure, RunVerdict } from './verdict.ts'
 

@@ -91,15 +91,6 @@ describe('The faults at a point', () => {
 })
 
 describe('The rules of a plan', () => {
-  it('are exceeded where a rule acts again because its account was reset', async () => {
-    const plan: FaultRule[] = [{ match: { operation: 'addDomains' }, times: 1, respond: { error: 'internal_error' } }]
-    const once = await observeRun(work, { plan })
-    expect(useOf(plan, once).exceeds).toBe(false)
-    const twice = { requests: [...once.requests, ...once.requests] }
-    expect(useOf(plan, twice).exceeds).toBe(true)
-    expect(useOf([{ ...plan[0], times: 2 }], twice).exceeds).toBe(false)
-  })
-
   it('act on the requests of one account where the command uses several', async () => {
     async function both(send: Send): Promise<void> {
       await send('POST', '/domains', { domains: ['a.example'] })

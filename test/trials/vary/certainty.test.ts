@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { VaryOptions, VaryResult } from '../../../src/trials/vary/vary.ts'
 import type { TestService } from '../../support/service.ts'
-import { type Client, carryOut } from './choosy-client.ts'
+import { type Client, carryOut } from '../client-in-process.ts'
 import { optionsOf } from './recorded-service.ts'
 import { only, reportOf, varyCommand, verdictsIn } from './varied-client.ts'
 
