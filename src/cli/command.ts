@@ -50,7 +50,7 @@ function splitCommand(name: string, args: readonly string[]): Pick<Reading<Optio
   const end = args.indexOf('--')
   const command = end < 0 ? [] : args.slice(end + 1)
   if (command[0]) return { words: args.slice(0, end), command }
-  throw new UsageError(`${name}: needs a command after --, such as dmarc-understudy ${name} -- npm test`)
+  throw new UsageError(`${name}: needs a command after --, such as npx dmarc-understudy ${name} -- npm test`)
 }
 
 /** The words of a command line without the options of this table and their values. */

@@ -8,7 +8,7 @@ import { printable, shorten } from '../ground/show.ts'
 import { type Options, readDuration, someOf, text, timeLimit, type Values, wholeNumber } from '../server/option.ts'
 import type { ExploreTerms } from '../trials/explore/report.ts'
 import type { Exploration } from '../trials/explore/search.ts'
-import { lastLines } from '../trials/output.ts'
+import { tellingLines } from '../trials/output.ts'
 import type { RunBounds } from '../trials/runner.ts'
 import { defineCommand, type Reading, withoutOptions } from './command.ts'
 import { UsageError } from './errors.ts'
@@ -147,7 +147,7 @@ async function tell(
   execution.progress.end()
   for (const { title, observation } of stories.slice(0, STORIES)) {
     const story = tellStory(observation).map(wordStory)
-    const output = lastLines(observation.end.output, terms.redact)
+    const output = tellingLines(observation.end.output, terms.redact)
     const printed = output === '' ? [] : ['It printed:', ...output.split('\n').map((line) => `  ${line}`)]
     const lines = [...story, ...printed].map((line) => `  ${printable(line)}`)
     for (const line of [`${title}:`, ...lines, '']) execution.terminal.printError(line)

@@ -115,19 +115,6 @@ export function settingOf({ assumption: { place } }: Alternative): keyof Setting
 
 const SETTINGS_PLACE = '/x-settings/'
 
-/** The contract under these alternatives, or the error that says why they do not fit together. */
-export async function tryToCompile(
-  { compile }: Pick<Choices, 'compile'>,
-  alternatives: readonly Alternative[],
-): Promise<Contract | ContractError> {
-  try {
-    return await compile(alternatives)
-  } catch (error) {
-    if (error instanceof ContractError) return error
-    throw error
-  }
-}
-
 /** The name for a person: `success-status/1`. */
 export function nameOf({ id, number }: Pick<Alternative, 'id' | 'number'>): string {
   return `${id}/${number}`

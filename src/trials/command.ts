@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { constants } from 'node:os'
-import { delimiter, join } from 'node:path'
 import { elapsed } from '../ground/clock.ts'
 import { shorten } from '../ground/show.ts'
 import { clearTimeout, pause, setTimeout } from '../ground/timers.ts'
@@ -123,7 +122,7 @@ export async function runCommand(run: CommandRun): Promise<CommandEnd> {
   KILLERS.add(kill)
   try {
     await once(child, 'spawn').catch((error) => {
-      throw new CommandError(run, error)
+      throw new CommandError(run.command[0] ?? '', error)
     })
     child.on('error', () => {})
     if (stop?.aborted) abort()
@@ -153,7 +152,7 @@ function start(run: CommandRun, detached: boolean): ChildProcess {
     const stdio = run.inherits ? 'inherit' : (['ignore', 'pipe', 'pipe'] as const)
     return spawn(program, args, { env: run.environment, stdio: stdio as 'inherit', detached })
   } catch (error) {
-    throw new CommandError(run, error as Error)
+    throw new CommandError(program, error as Error)
   }
 }
 
@@ -238,8 +237,6 @@ export function wordEnd({ exitCode, signal, timedOut }: CommandEnd): string {
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'the program that its first line names is not there',
   EACCES: 'it is not executable (chmod +x makes it so)',
-  ENOEXEC: 'it is no program for this machine',
-  E2BIG: 'its arguments and its environment are too long for the system',
 }
 
 /** A command that could not start. It has the exit code that a shell uses for it. */
@@ -247,16 +244,12 @@ export class CommandError extends Error {
   override name = 'CommandError'
   readonly exitCode: number
 
-  constructor({ command: [program = ''], environment }: CommandRun, { code = '' }: NodeJS.ErrnoException) {
-    const isThere = code !== 'ENOENT' || exists(program, environment)
+  constructor(program: string, { code = '' }: NodeJS.ErrnoException) {
+    // A name without a path is looked for in PATH, so nobody can tell which file lacks its interpreter.
+    const isThere = code !== 'ENOENT' || (program.includes('/') && existsSync(program))
     const reason = REASONS[code]
     const words = reason === undefined ? `cannot be run (${code})` : `cannot be run: ${reason}`
     super(`${shorten(program)}: ${isThere ? words : 'there is no such command'}`)
     this.exitCode = isThere ? 126 : 127
   }
-}
-
-function exists(program: string, { PATH = '' }: NodeJS.ProcessEnv): boolean {
-  const places = program.includes('/') ? [program] : PATH.split(delimiter).map((folder) => join(folder, program))
-  return places.some((place) => statSync(place, { throwIfNoEntry: false })?.isFile())
 }

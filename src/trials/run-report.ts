@@ -50,12 +50,13 @@ export function describeRun(run: ReportedRun): Report {
   const { command, startedAt, result, failOn, minCoverage = 0 } = run
   const { end, verdict, coverage } = result
   const own = exitCodeOf(end)
-  const ending = `The command ${wordEnd(end)}.`
+  const isEarly = own !== 0 && verdict.requests === 0
+  const ending = `The command ${wordEnd(end)}${isEarly ? ' before it sent a request to the service' : ''}.`
   const { seen, total, percent } = coverage.summary.responses
   const levelOf = (failure: RunFailure) => (failOn.includes(failure) ? 'error' : 'warning')
   const scanty = `The command saw ${percent} % of the responses (${seen} of ${total}), which is less than ${minCoverage} %.`
   const others: Finding[] = [
-    ...(verdict.judged > 0
+    ...(verdict.judged > 0 || isEarly
       ? []
       : [
           { rule: IDLE, level: levelOf('idle'), message: verdict.message, remedy: { text: hintFor(verdict) } } as const,
@@ -73,7 +74,7 @@ export function describeRun(run: ReportedRun): Report {
   return {
     tool: 'run',
     title: command.join(' '),
-    summary: [...new Set([ending, wordVerdict(verdict), ...reasons])].join(' '),
+    summary: [...new Set([ending, ...(isEarly ? [] : [wordVerdict(verdict)]), ...reasons])].join(' '),
     passed: exitCode === 0,
     exitCode,
     startedAt,

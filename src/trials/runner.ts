@@ -111,8 +111,14 @@ export class TrialRunner {
 const UNFIT = new Set(['ContractError', 'FixtureError', 'OptionError', 'FaultSetError'])
 
 /** Whether it is the error of a start with a contract that does not fit the options, which says nothing about others. */
-export function isUnfit(error: unknown): error is Error {
+function isUnfit(error: unknown): error is Error {
   return error instanceof Error && UNFIT.has(error.name)
+}
+
+/** Why one contract does not fit. @throws any other error */
+export function wordMisfit(error: unknown): string {
+  if (!isUnfit(error)) throw error
+  return `It does not fit what the server was given: ${error.message}`
 }
 
 /** The results in this order. @throws the first error when all have ended */

@@ -52,7 +52,7 @@ describe('explore', () => {
     expect(id).toBe('false-failure/lost-response/createDomainGroup')
     expect(story.at(-1)).toMatchObject({ method: 'POST', status: 409, code: 'duplicate_name' })
     expect(output).toMatch(/409$/)
-    expect(finding.replay).toMatch(/^dmarc-understudy explore --fixture empty .*--replay '\[.+\]' -- /)
+    expect(finding.replay).toMatch(/^npx dmarc-understudy explore --fixture empty .*--replay '\[.+\]' -- /)
     expect(stderr).toContain('Quota windows  2 s instead of those of the contract')
     expect(stderr).toContain(finding.replay)
 

@@ -248,7 +248,7 @@ describe('A terminal', () => {
     const said = 'GET /domains on port 4010 for a client key'
     expect(terminal.redact(said)).toBe(said)
     const line = terminal.writeCommandLine(['run', '--api-key', key, '--', 'GET'])
-    expect(line).toBe("run --api-key '[redacted]' -- GET")
+    expect(line).toBe("npx dmarc-understudy run --api-key '[redacted]' -- GET")
     if (key !== 'k') expect(terminal.redact(`sent Bearer ${key} today`)).toBe('sent Bearer [redacted] today')
   })
 })

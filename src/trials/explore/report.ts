@@ -11,7 +11,7 @@ import {
   type ReportRule,
   type Row,
 } from '../../reports/report.ts'
-import { findFailedTests, lastLines } from '../output.ts'
+import { findFailedTests, tellingLines } from '../output.ts'
 import { canonical, TIERS, type Tier } from './faults.ts'
 import { type Exploration, type FailingPlan, isComplete, openIn, type PlanAt } from './search.ts'
 import { SHORT_WINDOW } from './session.ts'
@@ -49,8 +49,8 @@ export interface ExploreTerms extends CommandTimes {
   /** Absent if there is no baseline of known findings. */
   known: AppliedBaseline<FailingPlan> | undefined
   redact: Redact
-  /** Writes words as a line for a shell, without secrets. */
-  writeCommandLine: (words: readonly string[]) => string
+  /** The line of a shell that starts this program with these words, without secrets. */
+  writeCommandLine(words: readonly string[]): string
 }
 
 /** By verdict: its name, what a client should do, and what a replay shows. */
@@ -172,7 +172,7 @@ function reportFailure({ observation, ...finding }: FailingPlan, terms: ExploreT
   // The command line contains the plan, so it needs no file.
   const plan = ['--replay', canonical(finding.plan), '--', ...command]
   const words = ['explore', ...options, ...(isUsual ? [] : ['--window', `${window}s`]), ...plan]
-  const output = lastLines(observation.end.output, redact)
+  const output = tellingLines(observation.end.output, redact)
   const tests = findFailedTests(observation.end.output).map(redact)
   const accepted = known?.accepted.find((each) => each.finding.id === finding.id)?.entry.reason
   return {
@@ -181,7 +181,7 @@ function reportFailure({ observation, ...finding }: FailingPlan, terms: ExploreT
     story: tellStory(observation),
     ...(output !== '' && { output }),
     ...(tests.length > 0 && { tests }),
-    replay: terms.writeCommandLine(['dmarc-understudy', ...words]),
+    replay: terms.writeCommandLine(words),
     ...(accepted !== undefined && { accepted }),
   }
 }
@@ -290,7 +290,9 @@ function summarise(found: Exploration, terms: ExploreTerms, isInconclusive: bool
   ].join(' ')
 }
 
-function factsOf({ unmet, left, gaveUp }: Exploration, { runs, window, isStable, known }: ExploreTerms) {
+const GAVE_UP = 'it failed and said so'
+
+function factsOf({ unmet, left, gaveUp }: Exploration, { runs, window, isStable, known, failsOnGaveUp }: ExploreTerms) {
   const operations = [...new Set(gaveUp.map(({ operation }) => operation))].join(', ')
   const old = (['expired', 'fixed', 'not looked at'] as const).flatMap((state) => {
     const count = known?.entries.filter((each) => each.state === state).length ?? 0
@@ -298,7 +300,9 @@ function factsOf({ unmet, left, gaveUp }: Exploration, { runs, window, isStable,
   })
   return listFacts({
     Runs: `${runs}, the baseline included`,
-    'Gave up': gaveUp.length > 0 && `${plural(gaveUp.length, 'time')}, at ${operations}`,
+    'Gave up':
+      gaveUp.length > 0 &&
+      `${plural(gaveUp.length, 'time')}, at ${operations}: ${failsOnGaveUp ? GAVE_UP : `${GAVE_UP}, which fails nothing without --fail-on gave-up`}`,
     Left: left > 0 && `${plural(left, 'fault')}; a larger --budget or --runs tries more`,
     'Not met': unmet > 0 && `${plural(unmet, 'fault')} met no request, changed nothing, or came to no conclusion`,
     Baseline: old.length > 0 && old.join(', '),

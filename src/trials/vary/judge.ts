@@ -2,8 +2,8 @@ import type { Alternative } from '../../contract/choices.ts'
 import type { Json } from '../../ground/json.ts'
 import type { Redact } from '../../journal/redaction/redaction.ts'
 import { type CommandEnd, hasPassed } from '../command.ts'
-import { findFailedTests, lastLines } from '../output.ts'
-import { isUnfit } from '../runner.ts'
+import { findFailedTests, tellingLines } from '../output.ts'
+import { wordMisfit } from '../runner.ts'
 import type { TrialResult } from '../trial.ts'
 import type { FirstDifference } from './first-difference.ts'
 
@@ -105,8 +105,7 @@ async function runPatiently(alternative: Alternative, isAlone: boolean, { run, l
     const result = await run(alternative, limit, isAlone)
     return result?.end.timedOut ? await run(alternative, MORE_PATIENCE * limit, true) : result
   } catch (error) {
-    if (!isUnfit(error)) throw error
-    return { misfit: `It does not fit what the server was given: ${error.message}` }
+    return { misfit: wordMisfit(error) }
   }
 }
 
@@ -117,7 +116,7 @@ export function describe({ id, number, assumption, value }: Alternative, verdict
 /** The end of a failed command, for a report. */
 function describeEnd({ exitCode, signal, timedOut, output, seconds }: CommandEnd, redact: Redact) {
   const tests = findFailedTests(output).map(redact)
-  const last = lastLines(output, redact)
+  const last = tellingLines(output, redact)
   return {
     ...(exitCode !== undefined && { exit_code: exitCode }),
     ...(signal !== undefined && !timedOut && { signal }),

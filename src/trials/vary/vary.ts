@@ -131,7 +131,8 @@ export async function vary(options: VaryOptions): Promise<VaryResult> {
       room.run(async () => {
         const report = await judgeAlternative(alternative, terms)
         reports.set(alternative, report)
-        onProgress?.(`decided ${++decided} of ${found.reached.length}: ${nameOf(alternative)} ${report.verdict}`)
+        const of = `${found.reached.length} alternatives that the command can notice`
+        onProgress?.(`decided ${++decided} of ${of}: ${nameOf(alternative)} ${report.verdict}`)
       }),
     ),
   )
