@@ -14,7 +14,7 @@ import { startInProcess } from '../support/program-in-process.ts'
 import { entryOf, harOf } from '../support/recorded.ts'
 import type { RunningProgram } from '../support/running-program.ts'
 import { shellClient } from '../support/shell-client.ts'
-import { DEPENDS_ON_ORDER } from '../trials/vary/varied-client.ts'
+import { DEPENDS_ON_ID } from '../trials/vary/varied-client.ts'
 import { ask, listens } from './proxied.ts'
 import { ENVIRONMENT, LAWFUL, VIOLATING } from './run-client.ts'
 
@@ -123,7 +123,7 @@ const ROWS: Readonly<Record<string, Row | ((outputs: string, inputs: string) => 
   vary: (outputs) => ({
     args: [
       ...['vary', ...reports(outputs), '--fixture', 'empty', '--jobs', '2', ...OWN, ...FOR_COMMAND],
-      ...['--', ...shellClient(`${SAYS_ALL} ${DEPENDS_ON_ORDER}`), ...ITS_OWN],
+      ...['--', ...shellClient(`${SAYS_ALL} ${DEPENDS_ON_ID}`), ...ITS_OWN],
     ],
     tells: USABLE,
   }),

@@ -16,7 +16,7 @@ import { canonical, TIERS, type Tier } from './faults.ts'
 import { type Exploration, type FailingPlan, isComplete, openIn, type PlanAt } from './search.ts'
 import { SHORT_WINDOW } from './session.ts'
 import { type StoryLine, tellStory, wordStory } from './story.ts'
-import type { ExploreFailure, RunVerdict } from './verdict.ts'
+import type { ExploreFailure } from './verdict.ts'
 
 /** A finding in the JSON report. */
 interface ReportedFailure extends Omit<FailingPlan, 'observation'> {
@@ -201,7 +201,7 @@ function findingOf(failure: ReportedFailure): Finding {
     message: [
       wordPlan(plan),
       first,
-      ...(list === '' ? [] : [`${list.charAt(0).toUpperCase()}${list.slice(1)}.`]),
+      ...(list === '' ? [] : [`${capitalise(list)}.`]),
       ...(tests.length === 0 ? [] : [`Failed: ${tests.join(', ')}.`]),
       ...(accepted === undefined ? [] : [`Accepted: ${accepted}`]),
     ].join(' '),
@@ -240,20 +240,24 @@ function wordDoubt(found: Exploration, { runs, pace, countsRuns }: ExploreTerms)
   const hasWrites = tiers.some(({ tier, of }) => of > 0 && tier <= TIERS.account)
   const rests = hasWrites ? 'the first two tiers' : 'all tiers (the command only reads)'
   const missing = [
-    ...(tolerated + gaveUp.length + findings.length === 0 ? ['no fault has met a request'] : []),
-    ...(open === 0 ? [] : [`${plural(open, 'fault')} of ${rests} ${open === 1 ? 'was' : 'were'} not tried`]),
-    ...(elusive === 0 ? [] : [`${plural(elusive, 'fault')} of ${rests} met no request`]),
-    ...(broken === 0 ? [] : [`${plural(broken, 'fault')} broke the command and was not repeated`]),
-  ].join('; ')
-  if (missing === '') return undefined
+    tolerated + gaveUp.length + findings.length === 0 && 'no fault has met a request',
+    open > 0 && `${plural(open, 'fault')} of ${rests} ${open === 1 ? 'was' : 'were'} not tried`,
+    elusive > 0 && `${plural(elusive, 'fault')} of ${rests} met no request`,
+    broken > 0 && `${plural(broken, 'fault')} broke the command and was not repeated`,
+  ].filter((each) => each !== false)
+  if (missing.length === 0) return undefined
   const needed = Math.ceil((runs + open + broken) * RESERVE) + 1
   const budget = countsRuns ? `--runs ${needed}` : `--budget ${Math.max(1, Math.ceil((needed * pace) / 60))}m`
   const canHelp = left > 0 && (open > 0 || elusive === 0)
   return [
-    `${missing.charAt(0).toUpperCase()}${missing.slice(1)}.`,
+    `${capitalise(missing.join('; '))}.`,
     ...(elusive > 0 ? [ELUSIVE] : []),
     ...(canHelp ? [`${budget} would be enough for that.`] : []),
   ].join(' ')
+}
+
+function capitalise(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
 /** The faults of a plan, in sentences. */
@@ -261,23 +265,22 @@ function wordPlan(plan: readonly FaultRule[]): string {
   return plan.map(({ description, ...rule }) => description ?? `A fault: ${canonical(rule)}.`).join(' ')
 }
 
-function summariseReplay(verdict: RunVerdict): string {
-  const did = verdict === 'tolerated' ? 'did what it does without faults' : VERDICTS[verdict][2]
-  return `With the plan, the command ${did}.`
-}
-
 /** What came out, and at the end what was tried: no result says more than that. */
 function summarise(found: Exploration, terms: ExploreTerms, isInconclusive: boolean): string {
   const { findings, tolerated, gaveUp, flaky, unconfirmed, points, replayed, tiers } = found
   const doubt = isInconclusive ? wordDoubt(found, terms) : undefined
-  if (replayed !== undefined) return doubt ?? summariseReplay(replayed.verdict)
+  if (replayed !== undefined) {
+    const { verdict } = replayed
+    const did = verdict === 'tolerated' ? 'did what it does without faults' : VERDICTS[verdict][2]
+    return doubt ?? `With the plan, the command ${did}.`
+  }
   const { length } = findings
   const accepted = terms.known?.accepted.length ?? 0
   const broken = [
-    ...(length > 0 ? [`${plural(length, 'way')} to break the command ${length === 1 ? 'was' : 'were'} found`] : []),
-    ...(flaky.length > 0 ? [`${plural(flaky.length, 'fault')} broke the command once and not again`] : []),
-    ...(unconfirmed.length > 0 ? [`${plural(unconfirmed.length, 'fault')} broke it when the budget was over`] : []),
-  ]
+    length > 0 && `${plural(length, 'way')} to break the command ${length === 1 ? 'was' : 'were'} found`,
+    flaky.length > 0 && `${plural(flaky.length, 'fault')} broke the command once and not again`,
+    unconfirmed.length > 0 && `${plural(unconfirmed.length, 'fault')} broke it when the budget was over`,
+  ].filter((each) => each !== false)
   const result = broken.join('; ') || 'No fault that was tried broke the command'
   const tried = tiers.flatMap(({ tier, of, tried }) => (of === 0 ? [] : [`${tried} of ${of} ${TIER_WORDS[tier]}`]))
   return [

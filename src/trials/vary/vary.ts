@@ -74,13 +74,19 @@ export async function vary(options: VaryOptions): Promise<VaryResult> {
     stop.aborted ? `vary was ${(stop.reason as Error).message}.` : runner.signal.aborted ? OUT_OF_TIME : undefined
   // All servers begin at the same time of day, so that it does not matter.
   const instant = systemClock()
-  const optionsNow = () => {
-    const began = elapsed()
-    return { ...server, clock: () => instant + Math.floor(elapsed() - began) }
+  function runUnder(alternatives: readonly Alternative[], name: string, timeout?: number, isAlone = false) {
+    return runner.run(
+      async () => {
+        const contract = alternatives.length === 0 ? choices.contract : await choices.compile(alternatives)
+        const began = elapsed()
+        const clock = () => instant + Math.floor(elapsed() - began)
+        return { name, contract, timeout, options: { ...server, clock } }
+      },
+      { isAlone },
+    )
   }
-
   async function runAsIs(name: string): Promise<TrialResult> {
-    const result = await runner.run({ name, contract: choices.contract, timeout, options: optionsNow() })
+    const result = await runUnder([], name, timeout)
     stop.throwIfAborted()
     if (result === undefined) throw new BaselineError(`The command has not run twice: ${whyOver()}`)
     return result
@@ -101,14 +107,7 @@ export async function vary(options: VaryOptions): Promise<VaryResult> {
   const comparison = { usual: usualResponses(runs), own: bind(choices.contract), redact }
 
   const terms: JudgementTerms = {
-    run: (alternative, timeout, isAlone) =>
-      runner.run(
-        async () => {
-          const contract = await choices.compile([alternative])
-          return { name: nameOf(alternative), contract, timeout, options: optionsNow() }
-        },
-        { isAlone },
-      ),
+    run: (alternative, timeout, isAlone) => runUnder([alternative], nameOf(alternative), timeout, isAlone),
     ...{ whyOver, redact, repeats, limit, isCertain: isInOrder },
     failsAnyway: runs.some(({ end }) => !hasPassed(end)),
     isAsUsual: (result) => compareRuns(first, result) === undefined,
@@ -140,8 +139,7 @@ export async function vary(options: VaryOptions): Promise<VaryResult> {
   let spoilt: string | undefined
   if ([...reports.values()].some(({ verdict }) => verdict === 'depends')) {
     onProgress?.('running the command once more as it is')
-    const again = { name: 'baseline again', contract: choices.contract, timeout: limit, options: optionsNow() }
-    const control = await runner.run(again)
+    const control = await runUnder([], 'baseline again', limit)
     if (control !== undefined && !hasPassed(control.end)) {
       spoilt = `The command fails, but by now also without an alternative: ${describeFailure(control.end, redact)}`
     }
