@@ -17,6 +17,10 @@ export interface DiscreetTerminal extends Terminal {
   learn(secrets: Iterable<string>): void
   /** The line of a POSIX shell that starts this program with these words, without its secrets. */
   writeCommandLine(words: readonly string[]): string
+  /** Writes a line to standard output. */
+  print(line: string): void
+  /** Writes a line to standard error. */
+  printError(line: string): void
   /** Prints a line with the key that the user needs to begin. */
   printWithKey(line: string): void
 }
@@ -63,10 +67,10 @@ export function makeDiscreet(terminal: Terminal, args: readonly string[]): Discr
     redact: { value: redact },
     learn: { value: learn },
     writeCommandLine: { value: writeCommandLine },
-    printWithKey: { value: (line: string) => terminal.print(line) },
+    printWithKey: { value: (line: string) => terminal.write(`${line}\n`) },
     write: { value: (text: string) => terminal.write(redact(text)) },
-    print: { value: (line: string) => terminal.print(redact(line)) },
-    printError: { value: (line: string) => terminal.printError(redact(line)) },
+    print: { value: (line: string) => terminal.write(`${redact(line)}\n`) },
+    printError: { value: (line: string) => terminal.writeError(`${redact(line)}\n`) },
     writeError: { value: (text: string) => terminal.writeError(redact(text)) },
     openLog: { value: (level: LogLevel, format?: LogFormat) => terminal.openLog(level, format, redactLog) },
   } satisfies Partial<Record<keyof DiscreetTerminal, PropertyDescriptor>>)

@@ -22,10 +22,6 @@ export interface Terminal {
   readonly environment: NodeJS.ProcessEnv
   /** Writes a text to standard output without changes. */
   write(text: string): void
-  /** Writes a line to standard output. */
-  print(line: string): void
-  /** Writes a line to standard error. */
-  printError(line: string): void
   /** Writes a text to standard error without changes. */
   writeError(text: string): void
   /** Standard input and output of a command that talks with a program. Only reading `input` keeps the process alive. */
@@ -54,13 +50,10 @@ export function openProcessTerminal(): Terminal {
     process.exit(3)
   })
   // The program goes on if standard error cannot be written, because the terminal was closed or the disk is full.
-  // The listener of `console.error` is gone too early: the error of a further text would end the program.
   process.stderr.on('error', () => {})
   return {
     environment: process.env,
     write: (text) => void process.stdout.write(text),
-    print: (line) => console.log(line),
-    printError: (line) => console.error(line),
     writeError: (text) => void process.stderr.write(text),
     streams: {
       // Node opens standard input when it is first asked for.

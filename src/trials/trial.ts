@@ -46,7 +46,7 @@ export interface Trial extends Omit<CommandRun, 'patience'> {
    * Called with the result while the server still answers. Without it, the result has no addresses of requests, because
    * nobody can open them any more.
    */
-  served?: ((result: TrialResult) => Promise<void>) | undefined
+  served?: ((result: TrialResult, service: RunningServer) => Promise<void>) | undefined
   /** Runs the command in place of `runCommand`. Tests have clients in their own process. */
   carryOut?: ((run: CommandRun) => Promise<CommandEnd>) | undefined
 }
@@ -132,7 +132,7 @@ export async function runTrial(trial: Trial): Promise<TrialResult> {
       ...{ contract: service.contract, exchanges, ended, lost, asked, verdict, accounts },
       coverage: reportCoverage(await parts.exchanges.totals()),
     }
-    await trial.served?.(result)
+    await trial.served?.(result, service)
     return result
   } finally {
     await service.stop()
