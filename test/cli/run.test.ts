@@ -81,7 +81,7 @@ describe('run', () => {
     expect(stderr.trimEnd()).toMatch(
       /\nFAILED {2}The command failed with exit code 3 before it sent a request to the service\.$/,
     )
-    expect(stderr).not.toContain('checked')
+    expect(stderr).not.toContain('Nothing was checked')
   })
 
   it('keeps the server on demand, with an address for each violation, but not where it is told to stop', async ({
