@@ -18,7 +18,6 @@ export interface ReadyFile {
   remove(): void
 }
 
-/** The option `readyFile` of a command. */
 interface ReadyOption {
   values: { readyFile?: string | undefined }
   sources: { readyFile: string }

@@ -12,7 +12,6 @@ export const SOLE_WRITER = optIn(
   'No other client changed the accounts during the recordings, so what was seen once stays as it is until the recording shows a change.',
 )
 
-/** What recordings show of a service. */
 export interface RecordedTraffic {
   conclusion: Conclusion
   /** The base URL of the service, and all keys that were found. */

@@ -6,7 +6,6 @@ import { elapsed } from '../ground/clock.ts'
 import { shorten } from '../ground/show.ts'
 import { clearTimeout, pause, setTimeout } from '../ground/timers.ts'
 
-/** How to run a command of the user. */
 export interface CommandRun {
   /** The program and its arguments. They do not pass through a shell. */
   command: readonly string[]
@@ -21,7 +20,6 @@ export interface CommandRun {
    * of its output is kept.
    */
   inherits: boolean
-  /** Ends the command when it is aborted. */
   signal?: AbortSignal | undefined
   /**
    * Registers a listener for each signal to this process, and returns a function that removes it. The first signal is
@@ -30,7 +28,6 @@ export interface CommandRun {
   onSignal?: ((listener: (signal: NodeJS.Signals) => void) => () => void) | undefined
 }
 
-/** The end of a command. */
 export interface CommandEnd {
   /** Absent if a signal ended it. */
   exitCode: number | undefined
@@ -58,7 +55,6 @@ const DEATH = 2_000
 const DRAIN = 1_000
 /** How long remaining processes may take to end by themselves, in milliseconds: a `tee` at the end of its input. */
 const GRACE = 200
-/** How often the end of a group is checked, in milliseconds. */
 const POLL = 20
 
 /** Kill what still runs if this process ends without a signal, for example because of an unexpected error. */

@@ -17,7 +17,6 @@ export function effectsOf(accounts: Iterable<AccountState>, exchanges: readonly 
   }
 }
 
-/** The content of an account, as sorted sentences. */
 function contentsOf({ domains, groups }: AccountState): string[] {
   const ofGroups = [...groups.values()].flatMap(({ name, domains: members }) => [
     `has the group ${name}`,
@@ -26,7 +25,6 @@ function contentsOf({ domains, groups }: AccountState): string[] {
   return [...[...domains.keys()].map((name) => `monitors ${name}`), ...ofGroups].toSorted()
 }
 
-/** The changes by one request. */
 function changesBy({ [PAST]: past }: Entry): string[] {
   if (past?.after === undefined) return []
   const { domains, groups } = compareAccounts(past.account, past.after)
@@ -54,10 +52,8 @@ export function haveSameEffects(one: Effects, other: Effects): boolean {
   return JSON.stringify(one) === JSON.stringify(other)
 }
 
-/** The most differences in a message. */
 const TOLD = 5
 
-/** Describes the differences from the expected effects in a few sentences. */
 export function describeDifference(expected: Effects, received: Effects): string[] {
   const changes = compare(expected.changes, received.changes, 'not done', 'done too often')
   // The changes by requests explain the state of the account. So the states are compared only if the changes are equal.

@@ -3,7 +3,6 @@ import { printable, shorten } from '../ground/show.ts'
 import type { Redact } from '../journal/redaction/redaction.ts'
 import type { CommandEnd } from './command.ts'
 
-/** The most lines and characters of an output that are reported. */
 const LINES = 20
 const CHARACTERS = 2_000
 /** What runners of tests write beside what failed: tests that passed, and numbers. */
@@ -23,9 +22,7 @@ export function tellingLines(output: string, redact: Redact): string {
   return failed < 0 ? text.slice(-CHARACTERS) : text.slice(0, CHARACTERS)
 }
 
-/** The most names in the list. */
 const LISTED = 10
-/** The most characters of a name. */
 const LONGEST = 200
 
 /** The lines with which common test runners report a failed test. Each has the name of the test. */
@@ -103,7 +100,6 @@ function failedByParts(lines: readonly string[], index: number): boolean {
 
 /** What separates the name of a test from those of its file and its groups. */
 const PATH_SIGNS = [' > ', ' › ', '::', '/'] as const
-/** How many lines of the output are searched for the reason of a failure. */
 const LOOKED_AT = 20
 
 /** How a command failed that must not, as the rest of a sentence: the failed tests, or what it said last. */

@@ -7,7 +7,6 @@ import { type Finding, listFacts, type Report, type ReportRule, type Table } fro
 import { exitCodeOf, wordEnd } from './command.ts'
 import type { TrialResult } from './trial.ts'
 
-/** The reasons that can make a run fail although the command succeeds. */
 export const FAILURES = ['violation', 'idle', 'impolite'] as const
 type RunFailure = (typeof FAILURES)[number]
 
@@ -45,7 +44,6 @@ const IMPOLITE = {
   description: 'The service asks its clients not to do this. It does not violate the contract.',
 }
 
-/** The report of a run. */
 export function describeRun(run: ReportedRun): Report {
   const { command, startedAt, result, failOn, minCoverage = 0 } = run
   const { end, verdict, coverage } = result
@@ -166,7 +164,6 @@ function describeImpoliteness({ verdict, asked }: TrialResult, level: Finding['l
   })
 }
 
-/** The most operations that a message names. */
 const NAMED = 4
 
 function factsOf({ result: { verdict, coverage }, keep, admin }: ReportedRun) {

@@ -50,7 +50,6 @@ export class TrialRunner {
     setMaxListeners(0, this.signal)
   }
 
-  /** How often the command was started. */
   get runs(): number {
     return this.#runs
   }

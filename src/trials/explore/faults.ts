@@ -13,7 +13,6 @@ import { queryOf, readQuery } from '../../ground/target.ts'
 import { bytesOf, type Entry, isBodyUnknown, PAST, textOf } from '../../journal/entry.ts'
 import type { Point } from './points.ts'
 
-/** The effect of a rule, without its match. */
 export type Effect = Pick<FaultRule, 'phase' | 'respond' | 'connection' | 'corrupt' | 'event'>
 
 /** The tiers of faults, with those first that show most about a client. A result rests on the first two. */
@@ -27,7 +26,6 @@ export type Tier = (typeof TIERS)[keyof typeof TIERS]
 
 interface FaultKind {
   effect: Effect
-  /** The fault as a clause. */
   words: string
   tier: Tier
   /** Whether a client may wait for it until the trial ends. */
@@ -36,7 +34,6 @@ interface FaultKind {
   foreign?: ForeignClient
 }
 
-/** A fault at a point. */
 export interface PlannedFault extends FaultKind {
   point: Point
 }

@@ -5,7 +5,6 @@ import type { Entry } from '../../journal/entry.ts'
 import type { PlannedFault } from './faults.ts'
 import { namePoint, type RunObservation } from './points.ts'
 
-/** Writes a fault as the rule of a plan. */
 export function ruleOf({ point, effect, words }: PlannedFault): FaultRule {
   const { operation, key, occurrence } = point
   return {
@@ -17,7 +16,6 @@ export function ruleOf({ point, effect, words }: PlannedFault): FaultRule {
   }
 }
 
-/** What the rules of a plan did in a run. */
 export interface PlanUse {
   /** The rules that met no request or changed nothing. */
   idle: readonly FaultRule[]

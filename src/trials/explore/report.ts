@@ -18,7 +18,6 @@ import { SHORT_WINDOW } from './session.ts'
 import { type StoryLine, tellStory, wordStory } from './story.ts'
 import type { ExploreFailure } from './verdict.ts'
 
-/** A finding in the JSON report. */
 interface ReportedFailure extends Omit<FailingPlan, 'observation'> {
   story: readonly StoryLine[]
   /** The end of what the command printed, if it printed anything, and the tests that it says have failed. */
@@ -30,7 +29,6 @@ interface ReportedFailure extends Omit<FailingPlan, 'observation'> {
   accepted?: string
 }
 
-/** Facts for the report that the exploration itself does not contain. */
 export interface ExploreTerms extends CommandTimes {
   command: readonly string[]
   /** The options that a replay also needs, as words. */
@@ -186,7 +184,6 @@ function reportFailure({ observation, ...finding }: FailingPlan, terms: ExploreT
   }
 }
 
-/** The most places in a sentence. */
 const NAMED = 6
 
 function findingOf(failure: ReportedFailure): Finding {

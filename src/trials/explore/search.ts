@@ -374,7 +374,6 @@ export class FaultSearch {
     }
   }
 
-  /** Runs the command once with the faults of a plan. */
   async replay(given: readonly FaultRule[]): Promise<Exploration> {
     const { contract, terms } = this.#session
     const points = this.#points

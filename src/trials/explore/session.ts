@@ -13,7 +13,6 @@ import { observe, type RunObservation } from './points.ts'
 import { findStorm } from './storm.ts'
 import type { FaultlessRun } from './verdict.ts'
 
-/** The facts that are known before the command starts. */
 export interface SessionTerms extends RunnerOptions {
   contract: Contract
   /** The contract with quota windows of at most so many seconds. */
@@ -70,7 +69,6 @@ export class ExploreSession {
     this.contract = bindBehaviours(terms.contract, { behaviours: OPERATIONS, simulator })
   }
 
-  /** How often the command was started. */
   get runs(): number {
     return this.#runner.runs
   }

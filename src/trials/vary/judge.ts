@@ -7,12 +7,9 @@ import { wordMisfit } from '../runner.ts'
 import type { TrialResult } from '../trial.ts'
 import type { FirstDifference } from './first-difference.ts'
 
-/** The verdict about an alternative. */
 type VaryVerdict = 'depends' | 'tolerates' | 'not reached' | 'flaky' | 'inconclusive'
 
-/** The report about one alternative. */
 export interface AlternativeReport {
-  /** The id of its assumption. */
   id: string
   /** Its number within the assumption, from 1. */
   alternative: number
@@ -26,15 +23,11 @@ export interface AlternativeReport {
   /** The reason if it was not decided, or not reached although it was tried. */
   reason?: string
   first_difference?: FirstDifference
-  /** The end of a command that failed with it. */
   exit_code?: number
   signal?: string
   timed_out?: true
-  /** The names of the failed tests, if the output of the command has them. */
   tests?: readonly string[]
-  /** The last lines of the output. */
   output?: string
-  /** The duration of the command. */
   seconds?: number
 }
 
@@ -127,7 +120,6 @@ function describeEnd({ exitCode, signal, timedOut, output, seconds }: CommandEnd
   }
 }
 
-/** Rounds seconds to three decimals. */
 export function round(seconds: number): number {
   return Math.round(seconds * 1000) / 1000
 }

@@ -25,10 +25,8 @@ export interface Reached {
 
 interface ReachOptions {
   choices: Choices
-  /** Makes a contract one that answers. */
   bind(contract: Contract): ServiceContract
   runs: readonly Pick<TrialResult, 'exchanges' | 'lost' | 'accounts'>[]
-  /** Called with the number of requests that are looked at. */
   onProgress?(done: number, all: number): void
   /** The reason why no further request is looked at; `undefined` as long as there is none. */
   whyOver?(): string | undefined
@@ -174,7 +172,6 @@ function differing(
   return [...found, ...open.filter(isOther)]
 }
 
-/** The answer as it is sent, and what it changes. */
 function writeAnswer(entry: Entry, before: AccountState, answer: ServiceAnswer, contract: ServiceContract): string {
   const { headers, body } = replyTo(entry, answer, contract)
   const { domains, groups } = compareAccounts(before, answer.state)

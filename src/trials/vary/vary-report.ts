@@ -13,7 +13,6 @@ export interface VaryReportOptions extends CommandTimes {
   writeCommandLine(words: readonly string[]): string
 }
 
-/** The report of `vary` for all formats. */
 export function describeVary(options: VaryReportOptions): Report {
   const { result, startedAt, seconds, interruptedWith } = options
   const { dependencies, notes, cutBy } = result
@@ -107,7 +106,6 @@ function findingOf(report: AlternativeReport, options: VaryReportOptions): Findi
   }
 }
 
-/** The place of the assumption in openapi.yaml. */
 function placeOf({ id }: AlternativeReport, { choices }: VaryReportOptions): string | undefined {
   return choices.assumptions.find((each) => each.id === id)?.place
 }

@@ -25,12 +25,10 @@ export interface VaryOptions
   repeats: number
   /** The time limit of the command in milliseconds; by default a multiple of its duration without alternatives. */
   timeout?: number | undefined
-  /** The time limit for all trials, in milliseconds. */
   maxTime?: number | undefined
   accepts(alternative: Pick<Alternative, 'id' | 'number'>): boolean
   redact: Redact
   signal?: AbortSignal | undefined
-  /** Called with the current step. */
   onProgress?(text: string): void
 }
 
@@ -179,7 +177,6 @@ const UNANSWERABLE =
 const OTHER_ORDER =
   'The command sends its requests to an account in another order each time. An alternative that none of the two recorded orders reaches is not tried.'
 
-/** The parts of a run that are compared. */
 type ComparedRun = Pick<TrialResult, 'end' | 'exchanges' | 'lost'>
 
 /**

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { loadContract } from '../../../src/contract/contract.ts'
 import { pause } from '../../../src/ground/timers.ts'
 import { type Exploration, FaultSearch, isComplete, openIn } from '../../../src/trials/explore/search.ts'
 import type { Received } from '../../support/request.ts'
@@ -44,6 +45,21 @@ function work(believes: (answer: Received | undefined) => boolean): Client {
 const strict = work(succeeded)
 const credulous = work(() => true)
 const told = ({ findings }: Exploration) => findings.map(({ id }) => id).toSorted()
+
+describe('A session', () => {
+  it('knows whether a client changes the same each time without faults', async () => {
+    let runs = 0
+    const stableOf = async (name: () => string) => {
+      const session = await openSession((service) => service.send('POST', '/domains', { domains: [name()] }), {
+        fixture: 'empty',
+      })
+      const baseline = await session.establish()
+      return typeof baseline !== 'string' && [baseline.isStable, baseline.changes]
+    }
+    expect(await stableOf(() => 'a.example')).toEqual([true, true])
+    expect(await stableOf(() => `run${runs++}.example`)).toEqual([false, true])
+  })
+})
 
 describe('An exploration', () => {
   it('is complete if each kind of write met each fault of the first two tiers, whatever runs at the same time', async () => {
@@ -113,6 +129,25 @@ describe('An exploration', () => {
       ['deleteDomains', 'a.example'],
     ])
     expect(refusal?.places[0]?.faults).toContain('the answer is invalid_domain')
+  })
+
+  it.each<[wait: number, findings: string[]]>([
+    [2_000, ['storm/quota']],
+    [60_000, []],
+  ])('tries a 429 again in a longer window, for a client that waits %i ms by the clock: %j', async (wait, findings) => {
+    const contractWith = (longestWindow: number) => loadContract({ longestWindow })
+    const session = await openSession(
+      async (service) => {
+        if ((await service.get('/domains')).status === 200) return 0
+        await service.advance(wait)
+        return (await service.get('/domains')).status === 200 ? 0 : 1
+      },
+      { fixture: 'empty' },
+      { window: 2, runs: 5, contract: await contractWith(2), contractWith },
+    )
+    const baseline = await session.establish()
+    if (typeof baseline === 'string') expect.fail(baseline)
+    expect(told(await new FaultSearch(session, baseline).search())).toEqual(findings)
   })
 
   it.each([
