@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { loadContract } from '../../../src/contract/contract.ts'
-import { pause } from '../../../src/ground/timers.ts'
 import { type Exploration, FaultSearch, isComplete, openIn } from '../../../src/trials/explore/search.ts'
 import type { Received } from '../../support/request.ts'
 import type { TestService } from '../../support/service.ts'
@@ -10,11 +9,11 @@ type Send = (method: string, path: string, body?: unknown) => Promise<Received |
 /** A client in this process. It resolves to its exit code. */
 type Client = (send: Send) => Promise<number>
 
-/** Sends a request. No response within a second is none. */
+/** Sends a request. A lost connection is no answer. */
 const sendTo =
   (service: TestService): Send =>
   (...request) =>
-    Promise.race([service.send(...request), pause(1_000, undefined, { ref: false })]).catch(() => undefined)
+    service.send(...request).catch(() => undefined)
 
 const succeeded = (answer: Received | undefined) => answer?.body?.success === true
 
@@ -25,6 +24,13 @@ async function explore(client: Client, runs: number, jobs = 2): Promise<Explorat
     { fixture: 'empty' },
     { runs: runs + 2, jobs },
   )
+  const runWith = session.runWith.bind(session)
+  // A response that does not come is a lost connection for the client, so nobody waits.
+  session.runWith = (plan, how) =>
+    runWith(
+      plan.map((rule) => (rule.connection === 'hang' ? { ...rule, connection: 'reset' } : rule)),
+      how,
+    )
   const baseline = await session.establish()
   return typeof baseline === 'string' ? expect.fail(baseline) : new FaultSearch(session, baseline).search()
 }
