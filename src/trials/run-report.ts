@@ -63,7 +63,8 @@ export function describeRun(run: ReportedRun): Report {
     ...describeImpoliteness(result, levelOf('impolite')),
   ]
   const violations = describeViolations(result, levelOf('violation'))
-  const failure: Finding[] = own === 0 ? [] : [{ rule: FAILED, level: 'error', message: ending }]
+  const hint = isEarly && { remedy: { text: hintFor(verdict) } }
+  const failure: Finding[] = own === 0 ? [] : [{ rule: FAILED, level: 'error', message: ending, ...hint }]
   const findings = [...failure, ...others, ...violations]
   const exitCode = own === 0 && findings.some(({ level }) => level === 'error') ? 1 : own
   // What else makes the run fail, so that the last line says it.

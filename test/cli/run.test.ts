@@ -81,6 +81,7 @@ describe('run', () => {
     expect(stderr.trimEnd()).toMatch(
       /\nFAILED {2}The command failed with exit code 3 before it sent a request to the service\.$/,
     )
+    expect(stderr).toContain('The command was told where the service is by UNDERSTUDY_BASE_URL')
     expect(stderr).not.toContain('Nothing was checked')
   })
 
