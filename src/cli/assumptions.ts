@@ -83,9 +83,8 @@ function writeList(all: readonly Assumption[]): string {
 }
 
 const EXPLANATION =
-  'dmarc-understudy assumptions ID says more of one; assumptions overlay ID [N] prints the overlay of alternative N.'
+  'npx dmarc-understudy assumptions ID says more of one; assumptions overlay ID [N] prints the overlay of alternative N.'
 
-/** Everything about one. */
 function describe(assumption: Assumption): string {
   const { id, place, spec, choice, alternatives, open, reason } = assumption
   const rows = [

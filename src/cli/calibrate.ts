@@ -45,7 +45,7 @@ export const calibrate = defineCommand(
     const inputs = [...recordings, ...values.evidence]
     if (inputs.length === 0) {
       throw new UsageError(
-        'calibrate: needs HAR files or --evidence FILE, such as dmarc-understudy calibrate traffic.har; verify --evidence FILE asks a service',
+        'calibrate: needs HAR files or --evidence FILE, such as npx dmarc-understudy calibrate traffic.har; verify --evidence FILE asks a service',
       )
     }
     await checkFiles(values.report, [

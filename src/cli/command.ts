@@ -5,14 +5,12 @@ import type { DiscreetTerminal } from './discreet-terminal.ts'
 import { UsageError } from './errors.ts'
 import { type ReadOptions, readOptions } from './options.ts'
 
-/** One command of the program. */
 export interface Command {
   options: Options
   /** Resolves to the exit code: 0 success, 1 violations or failed checks, 2 wrong usage, 3 could not start. */
   run(args: readonly string[], terminal: DiscreetTerminal): Promise<number>
 }
 
-/** What a user gave to a command. */
 export interface Reading<Table extends Options> extends ReadOptions<Table> {
   /** The options as they were written. */
   words: readonly string[]
@@ -20,7 +18,6 @@ export interface Reading<Table extends Options> extends ReadOptions<Table> {
   command: readonly string[]
 }
 
-/** What a command takes beside its options. */
 type Takes = 'nothing' | 'operands' | 'a command'
 
 /** Makes a command whose work gets its options already read. */
@@ -50,7 +47,7 @@ function splitCommand(name: string, args: readonly string[]): Pick<Reading<Optio
   const end = args.indexOf('--')
   const command = end < 0 ? [] : args.slice(end + 1)
   if (command[0]) return { words: args.slice(0, end), command }
-  throw new UsageError(`${name}: needs a command after --, such as dmarc-understudy ${name} -- npm test`)
+  throw new UsageError(`${name}: needs a command after --, such as npx dmarc-understudy ${name} -- npm test`)
 }
 
 /** The words of a command line without the options of this table and their values. */
@@ -67,7 +64,6 @@ export function withoutOptions(words: readonly string[], table: Options): string
   return kept
 }
 
-/** The version of this program. */
 export function readVersion(): string {
   return (JSON.parse(readPackageFile('package.json').toString()) as { version: string }).version
 }

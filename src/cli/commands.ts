@@ -2,7 +2,6 @@ import type { Command } from './command.ts'
 
 /** The entry of a command in the list of commands, with its loader. */
 export interface CommandEntry {
-  /** The text after the name of the program. */
   usage: string
   summary: string
   load(): Promise<Command>

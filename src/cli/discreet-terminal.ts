@@ -15,8 +15,12 @@ export interface DiscreetTerminal extends Terminal {
   readonly redact: Redact
   /** Hides these secrets from now on, such as the keys in a recording. */
   learn(secrets: Iterable<string>): void
-  /** A command line for a POSIX shell, without its secrets. */
+  /** The line of a POSIX shell that starts this program with these words, without its secrets. */
   writeCommandLine(words: readonly string[]): string
+  /** Writes a line to standard output. */
+  print(line: string): void
+  /** Writes a line to standard error. */
+  printError(line: string): void
   /** Prints a line with the key that the user needs to begin. */
   printWithKey(line: string): void
 }
@@ -26,6 +30,9 @@ const ORDINARY = new RegExp(`^(?:[a-z]{3,${SHORT}}|\\d{3,${SHORT}})$`, 'i')
 
 /** A user must find the file that a message is about, although its name has the key of a sandbox. */
 const SANDBOX_FILE = /(account-sandbox_[a-z0-9_-]+\.json)/
+
+/** How a user starts this program, which is a dependency of a project or is nowhere installed. */
+const START = ['npx', 'dmarc-understudy'] as const
 
 /** A terminal that knows the secrets in the arguments and in the environment of the program. */
 export function makeDiscreet(terminal: Terminal, args: readonly string[]): DiscreetTerminal {
@@ -49,7 +56,7 @@ export function makeDiscreet(terminal: Terminal, args: readonly string[]): Discr
       if (own?.value !== undefined) return `${own.flag}=${HIDDEN}`
       return before !== undefined && before.value === undefined && !word.startsWith('--') ? HIDDEN : redact(word)
     })
-    return writeShellLine(shown)
+    return writeShellLine([...START, ...shown])
   }
 
   // The service hides its own secrets in its log, and a line for each request must be cheap. It does not know those of a
@@ -60,10 +67,10 @@ export function makeDiscreet(terminal: Terminal, args: readonly string[]): Discr
     redact: { value: redact },
     learn: { value: learn },
     writeCommandLine: { value: writeCommandLine },
-    printWithKey: { value: (line: string) => terminal.print(line) },
+    printWithKey: { value: (line: string) => terminal.write(`${line}\n`) },
     write: { value: (text: string) => terminal.write(redact(text)) },
-    print: { value: (line: string) => terminal.print(redact(line)) },
-    printError: { value: (line: string) => terminal.printError(redact(line)) },
+    print: { value: (line: string) => terminal.write(`${redact(line)}\n`) },
+    printError: { value: (line: string) => terminal.writeError(`${redact(line)}\n`) },
     writeError: { value: (text: string) => terminal.writeError(redact(text)) },
     openLog: { value: (level: LogLevel, format?: LogFormat) => terminal.openLog(level, format, redactLog) },
   } satisfies Partial<Record<keyof DiscreetTerminal, PropertyDescriptor>>)

@@ -57,7 +57,6 @@ export class Execution {
     return this.#controller.signal
   }
 
-  /** For `runCommand`. */
   readonly onSignal = (listener: Listener): (() => void) => {
     this.#commands.add(listener)
     return () => void this.#commands.delete(listener)
@@ -85,7 +84,6 @@ export class Execution {
     return { startedAt: this.#startedAt, seconds: Math.round(this.duration) / 1000, interruptedWith }
   }
 
-  /** Shows what the command does now. */
   show(text: string): void {
     this.progress.show(`${this.name}: ${text}`)
   }

@@ -8,7 +8,7 @@ import { printable, shorten } from '../ground/show.ts'
 import { type Options, readDuration, someOf, text, timeLimit, type Values, wholeNumber } from '../server/option.ts'
 import type { ExploreTerms } from '../trials/explore/report.ts'
 import type { Exploration } from '../trials/explore/search.ts'
-import { lastLines } from '../trials/output.ts'
+import { tellingLines } from '../trials/output.ts'
 import type { RunBounds } from '../trials/runner.ts'
 import { defineCommand, type Reading, withoutOptions } from './command.ts'
 import { UsageError } from './errors.ts'
@@ -72,6 +72,7 @@ export const explore = defineCommand(
 async function searchFaults(reading: Reading<typeof OPTIONS>, known: Known, execution: Execution): Promise<number> {
   const { values, words, command, sources } = reading
   const { ExploreSession, SHORT_WINDOW } = await import('../trials/explore/session.ts')
+  const { FaultSearch } = await import('../trials/explore/search.ts')
   const overlays = await readOverlays(values.overlays)
   const contractWith = (longestWindow: number) => loadContract({ overlays, longestWindow })
   const window = windowOf(values.window, sources.window) ?? SHORT_WINDOW
@@ -94,7 +95,8 @@ async function searchFaults(reading: Reading<typeof OPTIONS>, known: Known, exec
     })
     const baseline = await session.establish()
     if (typeof baseline === 'string') return execution.say(baseline, execution.times.interruptedWith ?? 1)
-    const found = plan === undefined ? await session.explore(baseline) : await session.replay(plan, baseline)
+    const search = new FaultSearch(session, baseline)
+    const found = plan === undefined ? await search.search() : await search.replay(plan)
     const times = execution.times
     const isWhole = () => found.left === 0 && times.interruptedWith === undefined
     const code = await tell(found, values.report, execution, {
@@ -145,7 +147,7 @@ async function tell(
   execution.progress.end()
   for (const { title, observation } of stories.slice(0, STORIES)) {
     const story = tellStory(observation).map(wordStory)
-    const output = lastLines(observation.end.output, terms.redact)
+    const output = tellingLines(observation.end.output, terms.redact)
     const printed = output === '' ? [] : ['It printed:', ...output.split('\n').map((line) => `  ${line}`)]
     const lines = [...story, ...printed].map((line) => `  ${printable(line)}`)
     for (const line of [`${title}:`, ...lines, '']) execution.terminal.printError(line)

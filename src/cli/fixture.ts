@@ -30,6 +30,6 @@ export const fixture = defineCommand('fixture', OPTIONS, async ({ values }, term
     const reason = error.code === 'EEXIST' ? 'exists already; choose another name, or remove it' : explainFailure(error)
     throw new UsageError(`--out ${out}: ${reason}`)
   })
-  terminal.printError(`Wrote ${out}. Try it: dmarc-understudy serve --fixture ${out}`)
+  terminal.printError(`Wrote ${out}. Try it: npx dmarc-understudy serve --fixture ${out}`)
   return 0
 })

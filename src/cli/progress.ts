@@ -11,62 +11,54 @@ const REFRESH = 100
 const INTERVAL = 10_000
 const CLEAR_LINE = '\r\u001b[K'
 
-type ProgressScreen = Pick<Terminal, 'printError' | 'writeError' | 'screen'>
-
 /**
  * Shows the progress of a command on standard error. A terminal has one line that changes; other outputs get a line
  * every ten seconds. Nothing is shown in the first second.
  */
 export class Progress {
-  readonly #terminal: ProgressScreen
-  readonly #now: () => number
-  #due: number
-  #latest = ''
+  readonly #terminal: Pick<Terminal, 'writeError' | 'screen'>
+  #latest: string | undefined
   #timer: NodeJS.Timeout | undefined
+  #due = 0
   /** Whether the terminal shows a line that must be cleared before other output. */
   #isShown = false
 
-  /** `now` returns milliseconds. */
-  constructor(terminal: ProgressScreen, now: () => number = elapsed) {
+  constructor(terminal: Pick<Terminal, 'writeError' | 'screen'>) {
     this.#terminal = terminal
-    this.#now = now
-    this.#due = now() + PATIENCE
+    this.#wait(PATIENCE)
   }
 
   /** Sets the current step, such as `trial 3 of 12: success-status/1`. The caller may call it as often as it wants. */
   show(text: string): void {
     this.#latest = printable(text)
-    const wait = this.#due - this.#now()
-    if (wait <= 0) this.#draw()
-    else if (this.#timer === undefined) {
-      // The last text must appear even if no other text follows it.
-      this.#timer = setTimeout(() => this.#draw(), wait).unref()
-    }
+    // No timer goes off while the command computes.
+    if (this.#timer === undefined || elapsed() >= this.#due) this.#draw()
   }
 
   /** Removes the line from the terminal. Nothing appears until the next `show`. */
   end(): void {
-    this.#clear()
-    clearTimeout(this.#timer)
-    this.#timer = undefined
-    this.#latest = ''
+    if (this.#isShown) this.#terminal.writeError(CLEAR_LINE)
+    this.#isShown = false
+    this.#latest = undefined
+  }
+
+  #wait(milliseconds: number): void {
+    this.#due = elapsed() + milliseconds
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      if (this.#latest !== undefined) this.#draw()
+    }, milliseconds).unref()
   }
 
   #draw(): void {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
     const { columns } = this.#terminal.screen
-    if (columns === undefined) this.#terminal.printError(this.#latest)
-    else {
-      // A line that fills the last column would wrap, and the terminal would clear only its second part.
-      this.#terminal.writeError(CLEAR_LINE + shorten(this.#latest, Math.max(1, columns - 1)))
-      this.#isShown = true
-    }
-    this.#due = this.#now() + (columns === undefined ? INTERVAL : REFRESH)
-  }
-
-  #clear(): void {
-    if (this.#isShown) this.#terminal.writeError(CLEAR_LINE)
-    this.#isShown = false
+    const text = this.#latest ?? ''
+    // A line that fills the last column would wrap, and the terminal would clear only its second part.
+    const line = columns === undefined ? `${text}\n` : CLEAR_LINE + shorten(text, Math.max(1, columns - 1))
+    this.#terminal.writeError(line)
+    this.#isShown = columns !== undefined
+    this.#latest = undefined
+    clearTimeout(this.#timer)
+    this.#wait(columns === undefined ? INTERVAL : REFRESH)
   }
 }

@@ -18,7 +18,6 @@ export interface ReadyFile {
   remove(): void
 }
 
-/** The option `readyFile` of a command. */
 interface ReadyOption {
   values: { readyFile?: string | undefined }
   sources: { readyFile: string }
@@ -33,40 +32,29 @@ export function openReadyFile({ values: { readyFile: path }, sources: { readyFil
   const draft = `${path}.${process.pid}.tmp`
   let written: string | undefined
 
-  function attempt(write: () => void): void {
+  /** Removes an existing file at the path of the draft, such as a link, and does not follow it. */
+  function writeDraft(text: string): void {
     try {
-      write()
+      rmSync(draft, { force: true })
+      writeFileSync(draft, text, { flag: 'wx', mode: 0o600 })
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
       throw new UsageError(`${source}: cannot be written (${code}); give a file in a folder that exists`)
     }
   }
 
-  /** Removes an existing file at the path of the draft, such as a link, and does not follow it. */
-  function writeDraft(text: string): void {
-    rmSync(draft, { force: true })
-    writeFileSync(draft, text, { flag: 'wx', mode: 0o600 })
-  }
-
-  let isFree = false
-  attempt(() => {
-    isFree = isReplaceable(path)
-    if (!isFree) return
-    rmSync(path, { force: true })
-    writeDraft('')
-    rmSync(draft)
-  })
-  if (!isFree) throw new UsageError(`${source}: exists and is no ready file; give another name`)
+  if (!isReplaceable(path)) throw new UsageError(`${source}: exists and is no ready file; give another name`)
+  writeDraft('')
+  rmSync(draft)
+  rmSync(path, { force: true })
 
   return {
     /** Only the owner can read the file, because it has a key. A rename makes the whole content appear at once. */
     write({ baseUrl, adminUrl, apiKey, instance }) {
       const urls = { base_url: baseUrl, admin_url: adminUrl ?? null }
       const facts = { ...urls, api_key: apiKey ?? null, pid: process.pid, instance }
-      attempt(() => {
-        writeDraft(`${JSON.stringify(facts, undefined, 2)}\n`)
-        renameSync(draft, path)
-      })
+      writeDraft(`${JSON.stringify(facts, undefined, 2)}\n`)
+      renameSync(draft, path)
       written = instance
     },
     remove() {

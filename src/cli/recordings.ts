@@ -12,7 +12,6 @@ export const SOLE_WRITER = optIn(
   'No other client changed the accounts during the recordings, so what was seen once stays as it is until the recording shows a change.',
 )
 
-/** What recordings show of a service. */
 export interface RecordedTraffic {
   conclusion: Conclusion
   /** The base URL of the service, and all keys that were found. */
@@ -68,28 +67,23 @@ export async function judgeRecordings(
   }
 }
 
-function describe(
-  { baseUrl: service, size, tally, hosts }: HarRecording,
-  isStopped: boolean,
-): Pick<RecordedTraffic, 'failures' | 'warnings' | 'leftOut'> {
+function describe({ baseUrl: service, size, tally, hosts }: HarRecording, isStopped: boolean) {
   const { lost, problems, broken } = tally
   const remedy = service === undefined ? ' Say with --base-url where the service is.' : ''
   const nothing =
     lost > 0
       ? `No request to the service can be read. ${problems[0] ?? ''}`
       : `No request went to ${service ?? 'a path of the service'}. ${hosts}${remedy}`
-  const asides = Object.entries(ASIDES).map(([kind, words]) => ({ count: tally[kind as keyof typeof ASIDES], words }))
+  const stopped = 'It was told to stop before all exchanges were judged.'
+  const others = lost - problems.length
+  const asides = Object.entries(ASIDES).flatMap(([kind, words]) => {
+    const count = tally[kind as keyof typeof ASIDES]
+    return count > 0 ? [`${count} ${words}`] : []
+  })
   return {
-    failures: [
-      ...broken,
-      ...(isStopped ? ['It was told to stop before all exchanges were judged.'] : []),
-      ...(size > 0 ? [] : [nothing]),
-    ],
-    warnings: [
-      ...problems,
-      ...(lost > problems.length ? [`${lost - problems.length} more entries cannot be read.`] : []),
-    ],
-    leftOut: asides.flatMap(({ count, words }) => (count > 0 ? [`${count} ${words}`] : [])).join(', '),
+    failures: [...broken, ...(isStopped ? [stopped] : []), ...(size > 0 ? [] : [nothing])],
+    warnings: [...problems, ...(others > 0 ? [`${others} more entries cannot be read.`] : [])],
+    leftOut: asides.join(', '),
   }
 }
 

@@ -59,7 +59,6 @@ function sourceOf({ format, file }: ReportTarget): string {
   return `--report ${shorten(`${format}=${file}`)}`
 }
 
-/** The exit code if a file could not be written. */
 export const NOT_WRITTEN = 3
 
 /**

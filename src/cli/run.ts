@@ -3,7 +3,7 @@ import { readOverlays } from '../contract/overlay.ts'
 import { type Options, optIn, someOf, wholeNumber } from '../server/option.ts'
 import { exitCodeOf } from '../trials/command.ts'
 import { describeRun, FAILURES } from '../trials/run-report.ts'
-import { runTrial, type TrialResult } from '../trials/trial.ts'
+import { runTrial, type Trial, type TrialResult } from '../trials/trial.ts'
 import { defineCommand, type Reading } from './command.ts'
 import { UsageError } from './errors.ts'
 import { type Execution, execute } from './execution.ts'
@@ -57,9 +57,10 @@ export const run = defineCommand(
       const stopped = terminal.untilStopped().then(() => {
         isStopped = true
       })
-      await runOnce(reading, execution, async (result, place) => {
+      await runOnce(reading, execution, async (result, { adminUrl, baseUrl }) => {
         exitCode = await report(result)
         if (isStopped) return
+        const place = adminUrl === undefined ? baseUrl : `${adminUrl}/`
         execution.say(`the server stays until you stop the program, for example with Ctrl-C: ${place}`)
         await stopped
       })
@@ -70,16 +71,12 @@ export const run = defineCommand(
   'a command',
 )
 
-/**
- * Runs the command against a new server that is discarded afterwards, or as soon as `kept` resolves. `kept` gets the
- * address of the dashboard, or of the service if there is none.
- */
+/** Runs the command against a new server that is discarded afterwards, or as soon as `served` resolves. */
 async function runOnce(
   reading: Reading<typeof OPTIONS>,
   { terminal, signal, onSignal }: Execution,
-  kept?: (result: TrialResult, place: string) => Promise<void>,
+  served?: Trial['served'],
 ): Promise<TrialResult> {
-  let place = ''
   const { values, sources, command } = reading
   const longestWindow = windowOf(values.window, sources.window)
   const overlays = await readOverlays(values.overlays)
@@ -88,15 +85,13 @@ async function runOnce(
   return withServerOptions(reading, terminal, async (options) => {
     try {
       return await runTrial({
-        ...{ name: 'run', command, options, contract, signal, onSignal },
+        ...{ name: 'run', command, options, contract, signal, onSignal, served },
         environment: terminal.environment,
         variables: values.setEnv,
         timeout: millisecondsOf(values.timeout),
         inherits: true,
         onlyJudges: true,
-        ...(kept && { served: (result) => kept(result, place) }),
         serving(service) {
-          place = service.adminUrl === undefined ? service.baseUrl : `${service.adminUrl}/`
           if (service.apiKey === undefined)
             throw new UsageError(`${values.store === undefined ? sources.data : sources.store}: ${KEY_UNKNOWN}`)
           for (const line of describeStart(service, reading)) terminal.printError(`dmarc-understudy: ${line}`)

@@ -4,7 +4,6 @@ import { clearInterval, setInterval } from '../ground/timers.ts'
 import type { Redact } from '../journal/redaction/redaction.ts'
 import { type LogFormat, type LogLevel, openLog } from './log.ts'
 
-/** The output on which a person reads. */
 export interface Screen {
   /** The columns of a terminal; `undefined` for a file or a pipe. */
   readonly columns: number | undefined
@@ -22,10 +21,6 @@ export interface Terminal {
   readonly environment: NodeJS.ProcessEnv
   /** Writes a text to standard output without changes. */
   write(text: string): void
-  /** Writes a line to standard output. */
-  print(line: string): void
-  /** Writes a line to standard error. */
-  printError(line: string): void
   /** Writes a text to standard error without changes. */
   writeError(text: string): void
   /** Standard input and output of a command that talks with a program. Only reading `input` keeps the process alive. */
@@ -37,7 +32,6 @@ export interface Terminal {
    * timeout without a reader.
    */
   openLog(level: LogLevel, format?: LogFormat, redact?: Redact): Promise<{ log: Log; close(): Promise<void> }>
-  /** Resolves when the program is told to stop. */
   untilStopped(): Promise<void>
   /** Passes each signal to stop to the listener and suppresses its default effect. The returned function ends that. */
   onSignal(listener: (signal: StopSignal) => void): () => void
@@ -45,7 +39,6 @@ export interface Terminal {
   untilEnded(pid: number | undefined): Promise<void>[]
 }
 
-/** The terminal of the process. */
 export function openProcessTerminal(): Terminal {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     // The reader may close the pipe early: `dmarc-understudy assumptions | head`.
@@ -54,13 +47,10 @@ export function openProcessTerminal(): Terminal {
     process.exit(3)
   })
   // The program goes on if standard error cannot be written, because the terminal was closed or the disk is full.
-  // The listener of `console.error` is gone too early: the error of a further text would end the program.
   process.stderr.on('error', () => {})
   return {
     environment: process.env,
     write: (text) => void process.stdout.write(text),
-    print: (line) => console.log(line),
-    printError: (line) => console.error(line),
     writeError: (text) => void process.stderr.write(text),
     streams: {
       // Node opens standard input when it is first asked for.
@@ -79,7 +69,6 @@ export function openProcessTerminal(): Terminal {
   }
 }
 
-/** The screen of a stream. */
 export function openScreen(stream: NodeJS.WriteStream): Screen {
   if (!stream.isTTY) return { columns: undefined, colours: false }
   // `hasColors` respects NO_COLOR, FORCE_COLOR and terminals without colours.
@@ -88,7 +77,6 @@ export function openScreen(stream: NodeJS.WriteStream): Screen {
 }
 
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const
-/** The signals to stop that a service handles. The others end it at once. */
 const OF_SERVICES = ['SIGINT', 'SIGTERM'] as const
 
 /** Suppresses the default effect of the signals until the returned function is called. */

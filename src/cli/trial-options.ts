@@ -47,7 +47,6 @@ export const JOBS = {
   },
 } as const satisfies Options
 
-/** The option that shortens quota windows. */
 export const WINDOW = {
   window: {
     kind: timeLimit,
@@ -66,7 +65,6 @@ export function windowOf(written: string | undefined, source: string): number | 
   return seconds
 }
 
-/** The milliseconds of a duration, if it is given. */
 export function millisecondsOf(written: string | undefined): number | undefined {
   return written === undefined ? undefined : readDuration(written)
 }

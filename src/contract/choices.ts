@@ -3,7 +3,6 @@ import { type Json, mergePatch } from '../ground/json.ts'
 import { type Assumption, assumptionsOf, overlayFor } from './assumptions.ts'
 import type { CodesBySetting } from './codes.ts'
 import { type Contract, compileContract, loadContract } from './contract.ts'
-import { ContractError } from './contract-error.ts'
 import { readSource } from './document.ts'
 import { extensionsOf } from './extensions.ts'
 import { applyOverlay, type Overlay } from './overlay.ts'
@@ -114,19 +113,6 @@ export function settingOf({ assumption: { place } }: Alternative): keyof Setting
 }
 
 const SETTINGS_PLACE = '/x-settings/'
-
-/** The contract under these alternatives, or the error that says why they do not fit together. */
-export async function tryToCompile(
-  { compile }: Pick<Choices, 'compile'>,
-  alternatives: readonly Alternative[],
-): Promise<Contract | ContractError> {
-  try {
-    return await compile(alternatives)
-  } catch (error) {
-    if (error instanceof ContractError) return error
-    throw error
-  }
-}
 
 /** The name for a person: `success-status/1`. */
 export function nameOf({ id, number }: Pick<Alternative, 'id' | 'number'>): string {

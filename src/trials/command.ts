@@ -1,13 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { constants } from 'node:os'
-import { delimiter, join } from 'node:path'
 import { elapsed } from '../ground/clock.ts'
 import { shorten } from '../ground/show.ts'
 import { clearTimeout, pause, setTimeout } from '../ground/timers.ts'
 
-/** How to run a command of the user. */
 export interface CommandRun {
   /** The program and its arguments. They do not pass through a shell. */
   command: readonly string[]
@@ -22,7 +20,6 @@ export interface CommandRun {
    * of its output is kept.
    */
   inherits: boolean
-  /** Ends the command when it is aborted. */
   signal?: AbortSignal | undefined
   /**
    * Registers a listener for each signal to this process, and returns a function that removes it. The first signal is
@@ -31,7 +28,6 @@ export interface CommandRun {
   onSignal?: ((listener: (signal: NodeJS.Signals) => void) => () => void) | undefined
 }
 
-/** The end of a command. */
 export interface CommandEnd {
   /** Absent if a signal ended it. */
   exitCode: number | undefined
@@ -59,7 +55,6 @@ const DEATH = 2_000
 const DRAIN = 1_000
 /** How long remaining processes may take to end by themselves, in milliseconds: a `tee` at the end of its input. */
 const GRACE = 200
-/** How often the end of a group is checked, in milliseconds. */
 const POLL = 20
 
 /** Kill what still runs if this process ends without a signal, for example because of an unexpected error. */
@@ -123,7 +118,7 @@ export async function runCommand(run: CommandRun): Promise<CommandEnd> {
   KILLERS.add(kill)
   try {
     await once(child, 'spawn').catch((error) => {
-      throw new CommandError(run, error)
+      throw new CommandError(run.command[0] ?? '', error)
     })
     child.on('error', () => {})
     if (stop?.aborted) abort()
@@ -153,7 +148,7 @@ function start(run: CommandRun, detached: boolean): ChildProcess {
     const stdio = run.inherits ? 'inherit' : (['ignore', 'pipe', 'pipe'] as const)
     return spawn(program, args, { env: run.environment, stdio: stdio as 'inherit', detached })
   } catch (error) {
-    throw new CommandError(run, error as Error)
+    throw new CommandError(program, error as Error)
   }
 }
 
@@ -238,8 +233,6 @@ export function wordEnd({ exitCode, signal, timedOut }: CommandEnd): string {
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'the program that its first line names is not there',
   EACCES: 'it is not executable (chmod +x makes it so)',
-  ENOEXEC: 'it is no program for this machine',
-  E2BIG: 'its arguments and its environment are too long for the system',
 }
 
 /** A command that could not start. It has the exit code that a shell uses for it. */
@@ -247,16 +240,12 @@ export class CommandError extends Error {
   override name = 'CommandError'
   readonly exitCode: number
 
-  constructor({ command: [program = ''], environment }: CommandRun, { code = '' }: NodeJS.ErrnoException) {
-    const isThere = code !== 'ENOENT' || exists(program, environment)
+  constructor(program: string, { code = '' }: NodeJS.ErrnoException) {
+    // A name without a path is looked for in PATH, so nobody can tell which file lacks its interpreter.
+    const isThere = code !== 'ENOENT' || (program.includes('/') && existsSync(program))
     const reason = REASONS[code]
     const words = reason === undefined ? `cannot be run (${code})` : `cannot be run: ${reason}`
     super(`${shorten(program)}: ${isThere ? words : 'there is no such command'}`)
     this.exitCode = isThere ? 126 : 127
   }
-}
-
-function exists(program: string, { PATH = '' }: NodeJS.ProcessEnv): boolean {
-  const places = program.includes('/') ? [program] : PATH.split(delimiter).map((folder) => join(folder, program))
-  return places.some((place) => statSync(place, { throwIfNoEntry: false })?.isFile())
 }

@@ -17,23 +17,14 @@ export function effectsOf(accounts: Iterable<AccountState>, exchanges: readonly 
   }
 }
 
-/** The content of an account, as sorted sentences. */
-function contentsOf({ plan, domains, groups, keys }: AccountState): string[] {
-  const facts = [`has the plan ${plan}`]
-  for (const { label, disabled } of keys) facts.push(`has a key ${label ?? ''}${disabled ? ', disabled' : ''}`)
-  for (const { name, features, pin } of domains.values()) {
-    facts.push(`monitors ${name}`)
-    for (const feature of features) facts.push(`uses ${name} for ${feature}`)
-    if (pin !== undefined) facts.push(`pins ${name} to ${JSON.stringify(pin)}`)
-  }
-  for (const { name, domains: members } of groups.values()) {
-    facts.push(`has the group ${name}`)
-    for (const member of members) facts.push(`has ${member} in the group ${name}`)
-  }
-  return facts.toSorted()
+function contentsOf({ domains, groups }: AccountState): string[] {
+  const ofGroups = [...groups.values()].flatMap(({ name, domains: members }) => [
+    `has the group ${name}`,
+    ...members.map((member) => `has ${member} in the group ${name}`),
+  ])
+  return [...[...domains.keys()].map((name) => `monitors ${name}`), ...ofGroups].toSorted()
 }
 
-/** The changes by one request. */
 function changesBy({ [PAST]: past }: Entry): string[] {
   if (past?.after === undefined) return []
   const { domains, groups } = compareAccounts(past.account, past.after)
@@ -61,10 +52,8 @@ export function haveSameEffects(one: Effects, other: Effects): boolean {
   return JSON.stringify(one) === JSON.stringify(other)
 }
 
-/** The most differences in a message. */
 const TOLD = 5
 
-/** Describes the differences from the expected effects in a few sentences. */
 export function describeDifference(expected: Effects, received: Effects): string[] {
   const changes = compare(expected.changes, received.changes, 'not done', 'done too often')
   // The changes by requests explain the state of the account. So the states are compared only if the changes are equal.

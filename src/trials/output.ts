@@ -3,20 +3,26 @@ import { printable, shorten } from '../ground/show.ts'
 import type { Redact } from '../journal/redaction/redaction.ts'
 import type { CommandEnd } from './command.ts'
 
-/** The most lines and characters at the end of an output that are reported. */
 const LINES = 20
 const CHARACTERS = 2_000
+/** What runners of tests write beside what failed: tests that passed, and numbers. */
+const BESIDE = /^\s*(?:TAP version \d+|1\.\.\d+|ok \d+\b.*|[✔✓] .*|# Subtest: .*|duration_ms: .*|(?:#|ℹ) \w+ [\d.]+)$/
 
-/** The end of an output for a report, without colours and secrets. No secret is cut before it is hidden. */
-export function lastLines(output: string, redact: Redact): string {
-  const text = stripVTControlCharacters(output).trimEnd()
-  const redacted = redact(text.slice(-2 * CHARACTERS))
-  return redacted.split('\n').slice(-LINES).join('\n').slice(-CHARACTERS)
+/**
+ * The part of an output that says what failed, for a report: from the first failed test on, or else its end. It has no
+ * colours and no secrets. No secret is cut before it is hidden.
+ */
+export function tellingLines(output: string, redact: Redact): string {
+  const lines = redact(summaryOf(output).trimEnd())
+    .split('\n')
+    .filter((line) => !BESIDE.test(line))
+  const failed = lines.findIndex((_, index) => failedTestIn(lines, index) !== undefined)
+  const shown = failed < 0 ? lines.slice(-LINES) : lines.slice(failed, failed + LINES)
+  const text = shown.join('\n')
+  return failed < 0 ? text.slice(-CHARACTERS) : text.slice(0, CHARACTERS)
 }
 
-/** The most names in the list. */
 const LISTED = 10
-/** The most characters of a name. */
 const LONGEST = 200
 
 /** The lines with which common test runners report a failed test. Each has the name of the test. */
@@ -53,17 +59,16 @@ const BY_PARTS = "failureType: 'subtestsFailed'"
  * test, vitest, jest, node:test and others. The list is empty if the format is unknown.
  */
 export function findFailedTests(output: string): string[] {
-  const all = stripVTControlCharacters(output)
-  const text = all.slice(all.includes(SUMMARY) ? all.lastIndexOf(SUMMARY) + SUMMARY.length : 0)
+  const text = summaryOf(output)
   const names = new Set<string>()
   for (const [, attributes = ''] of text.matchAll(TEST_CASE)) {
     const parts = ['classname', 'name'].map((name) => new RegExp(`\\b${name}="([^"]*)"`).exec(attributes)?.[1])
     names.add(parts.filter((part) => part).join(' '))
   }
   const lines = text.split('\n')
-  for (const [index, line] of lines.entries()) {
-    const [name] = FAILED.flatMap((pattern) => pattern.exec(line.trimEnd())?.[1] ?? [])
-    if (name !== undefined && !failedByParts(lines, index)) names.add(name)
+  for (const index of lines.keys()) {
+    const name = failedTestIn(lines, index)
+    if (name !== undefined) names.add(name)
   }
   // A runner may report a test by its name, and in a summary by its path, which ends with the name.
   const isNamedLonger = (name: string) =>
@@ -72,6 +77,18 @@ export function findFailedTests(output: string): string[] {
     .filter((name) => !isNamedLonger(name))
     .slice(0, LISTED)
     .map((name) => shorten(name, LONGEST))
+}
+
+/** The output without colours, from its summary of failed tests on, if it has one. */
+function summaryOf(output: string): string {
+  const text = stripVTControlCharacters(output)
+  return text.slice(text.includes(SUMMARY) ? text.lastIndexOf(SUMMARY) + SUMMARY.length : 0)
+}
+
+/** The name of the test of which this line says that it failed. */
+function failedTestIn(lines: readonly string[], index: number): string | undefined {
+  const [name] = FAILED.flatMap((pattern) => pattern.exec(lines[index]?.trimEnd() ?? '')?.[1] ?? [])
+  return name === undefined || failedByParts(lines, index) ? undefined : name
 }
 
 /** Whether the diagnosis below a line of TAP says so. */
@@ -83,10 +100,7 @@ function failedByParts(lines: readonly string[], index: number): boolean {
 
 /** What separates the name of a test from those of its file and its groups. */
 const PATH_SIGNS = [' > ', ' › ', '::', '/'] as const
-/** How many lines of the output are searched for the reason of a failure. */
 const LOOKED_AT = 20
-/** A line of numbers with which a runner of tests ends. */
-const STATISTIC = /^(?:#|ℹ) \w+ [\d.]+$/
 
 /** How a command failed that must not, as the rest of a sentence: the failed tests, or what it said last. */
 export function describeFailure({ timedOut, seconds, exitCode, signal, output }: CommandEnd, redact: Redact): string {
@@ -101,7 +115,7 @@ export function describeFailure({ timedOut, seconds, exitCode, signal, output }:
 /** The most informative line of the output: the last one that mentions an error, or else the last one. */
 function lastWords(output: string): string {
   const lines = stripVTControlCharacters(output).trimEnd().split('\n').slice(-LOOKED_AT)
-  const telling = lines.filter((line) => line.trim() !== '' && !STATISTIC.test(line.trim()))
+  const telling = lines.filter((line) => line.trim() !== '' && !BESIDE.test(line.trimEnd()))
   const line = telling.findLast((each) => /error|fail/i.test(each)) ?? telling.at(-1) ?? ''
   return printable(shorten(line.trim(), LONGEST))
 }

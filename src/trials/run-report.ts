@@ -7,7 +7,6 @@ import { type Finding, listFacts, type Report, type ReportRule, type Table } fro
 import { exitCodeOf, wordEnd } from './command.ts'
 import type { TrialResult } from './trial.ts'
 
-/** The reasons that can make a run fail although the command succeeds. */
 export const FAILURES = ['violation', 'idle', 'impolite'] as const
 type RunFailure = (typeof FAILURES)[number]
 
@@ -45,17 +44,17 @@ const IMPOLITE = {
   description: 'The service asks its clients not to do this. It does not violate the contract.',
 }
 
-/** The report of a run. */
 export function describeRun(run: ReportedRun): Report {
   const { command, startedAt, result, failOn, minCoverage = 0 } = run
   const { end, verdict, coverage } = result
   const own = exitCodeOf(end)
-  const ending = `The command ${wordEnd(end)}.`
+  const isEarly = own !== 0 && verdict.requests === 0
+  const ending = `The command ${wordEnd(end)}${isEarly ? ' before it sent a request to the service' : ''}.`
   const { seen, total, percent } = coverage.summary.responses
   const levelOf = (failure: RunFailure) => (failOn.includes(failure) ? 'error' : 'warning')
   const scanty = `The command saw ${percent} % of the responses (${seen} of ${total}), which is less than ${minCoverage} %.`
   const others: Finding[] = [
-    ...(verdict.judged > 0
+    ...(verdict.judged > 0 || isEarly
       ? []
       : [
           { rule: IDLE, level: levelOf('idle'), message: verdict.message, remedy: { text: hintFor(verdict) } } as const,
@@ -64,7 +63,8 @@ export function describeRun(run: ReportedRun): Report {
     ...describeImpoliteness(result, levelOf('impolite')),
   ]
   const violations = describeViolations(result, levelOf('violation'))
-  const failure: Finding[] = own === 0 ? [] : [{ rule: FAILED, level: 'error', message: ending }]
+  const hint = isEarly && { remedy: { text: hintFor(verdict) } }
+  const failure: Finding[] = own === 0 ? [] : [{ rule: FAILED, level: 'error', message: ending, ...hint }]
   const findings = [...failure, ...others, ...violations]
   const exitCode = own === 0 && findings.some(({ level }) => level === 'error') ? 1 : own
   // What else makes the run fail, so that the last line says it.
@@ -73,7 +73,7 @@ export function describeRun(run: ReportedRun): Report {
   return {
     tool: 'run',
     title: command.join(' '),
-    summary: [...new Set([ending, wordVerdict(verdict), ...reasons])].join(' '),
+    summary: [...new Set([ending, ...(isEarly ? [] : [wordVerdict(verdict)]), ...reasons])].join(' '),
     passed: exitCode === 0,
     exitCode,
     startedAt,
@@ -165,7 +165,6 @@ function describeImpoliteness({ verdict, asked }: TrialResult, level: Finding['l
   })
 }
 
-/** The most operations that a message names. */
 const NAMED = 4
 
 function factsOf({ result: { verdict, coverage }, keep, admin }: ReportedRun) {

@@ -28,13 +28,6 @@ export interface RunnerOptions
 export type TrialTerms = Pick<Trial, 'name' | 'contract' | 'plan' | 'timeout'> &
   Partial<Pick<Trial, 'options' | 'before' | 'refusalDelay'>>
 
-interface Turn {
-  /** Whether no other trial runs at the same time. */
-  isAlone?: boolean
-  /** Whether it may also begin after the time for optional runs. */
-  isNeeded?: boolean
-}
-
 /** Runs the command of the user in trials, until its bounds are reached. */
 export class TrialRunner {
   readonly #options: RunnerOptions
@@ -48,17 +41,15 @@ export class TrialRunner {
   #runs = 0
 
   constructor(options: RunnerOptions) {
-    const { jobs, stop, milliseconds } = options
+    const { jobs, stop, milliseconds = LONGEST } = options
     this.#options = options
     this.#room = new Semaphore(jobs)
-    const time = milliseconds === undefined ? [] : [AbortSignal.timeout(Math.min(Math.ceil(milliseconds), LONGEST))]
-    this.#endings = [stop, this.#failing.signal, ...time]
+    this.#endings = [stop, this.#failing.signal, AbortSignal.timeout(Math.min(Math.ceil(milliseconds), LONGEST))]
     this.signal = AbortSignal.any([...this.#endings])
     // Each of the trials adds a listener, and there may be many.
     setMaxListeners(0, this.signal)
   }
 
-  /** How often the command was started. */
   get runs(): number {
     return this.#runs
   }
@@ -70,20 +61,17 @@ export class TrialRunner {
 
   /**
    * Runs the command as soon as there is room for it. `undefined` if the bounds do not allow it, or if they are reached
-   * before its end. The trial may depend on what was there before it.
+   * before its end. `isAlone`: no other trial runs at the same time. `isNeeded`: it may also begin after the time for
+   * optional runs.
    * @throws CommandError, errors of the start; then no more trials run
    */
-  async run(
-    find: TrialTerms | (() => Promise<TrialTerms>),
-    { isAlone = false, isNeeded = true }: Turn = {},
-  ): Promise<TrialResult | undefined> {
+  run(find: () => Promise<TrialTerms>, { isAlone = false, isNeeded = true } = {}): Promise<TrialResult | undefined> {
     const task = async () => {
       if (!this.#takes(isNeeded)) return undefined
       const { command, environment, variables, options, onSignal, carryOut } = this.#options
       try {
-        const terms = typeof find === 'function' ? await find() : find
         const result = await runTrial({
-          ...{ command, environment, variables, options, onSignal, carryOut, ...terms },
+          ...{ command, environment, variables, options, onSignal, carryOut, ...(await find()) },
           ...{ inherits: false, signal: this.signal },
         })
         // A run that was ended from outside has no result.
@@ -111,8 +99,14 @@ export class TrialRunner {
 const UNFIT = new Set(['ContractError', 'FixtureError', 'OptionError', 'FaultSetError'])
 
 /** Whether it is the error of a start with a contract that does not fit the options, which says nothing about others. */
-export function isUnfit(error: unknown): error is Error {
+function isUnfit(error: unknown): error is Error {
   return error instanceof Error && UNFIT.has(error.name)
+}
+
+/** Why one contract does not fit. @throws any other error */
+export function wordMisfit(error: unknown): string {
+  if (!isUnfit(error)) throw error
+  return `It does not fit what the server was given: ${error.message}`
 }
 
 /** The results in this order. @throws the first error when all have ended */

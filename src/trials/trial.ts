@@ -29,7 +29,6 @@ export interface Trial extends Omit<CommandRun, 'patience'> {
   options: ServerOptions
   /** Replaces the contract from the options. */
   contract?: Contract | undefined
-  /** Fault rules for every account. */
   plan?: readonly FaultRule[] | undefined
   /** Whether the caller does not need the exchanges and the accounts. Then only a summary of each request is kept. */
   onlyJudges?: boolean | undefined
@@ -46,15 +45,13 @@ export interface Trial extends Omit<CommandRun, 'patience'> {
    * Called with the result while the server still answers. Without it, the result has no addresses of requests, because
    * nobody can open them any more.
    */
-  served?: ((result: TrialResult) => Promise<void>) | undefined
+  served?: ((result: TrialResult, service: RunningServer) => Promise<void>) | undefined
   /** Runs the command in place of `runCommand`. Tests have clients in their own process. */
   carryOut?: ((run: CommandRun) => Promise<CommandEnd>) | undefined
 }
 
-/** The result of a trial. */
 export interface TrialResult {
   end: CommandEnd
-  /** The contract that was checked. */
   contract: ServiceContract
   /** All exchanges in the order of the responses, including those that the command cleared or deleted. */
   exchanges: readonly Entry[]
@@ -66,11 +63,9 @@ export interface TrialResult {
   asked: ReadonlyMap<string, Pick<Entry, 'method' | 'path' | 'status'>>
   verdict: VerdictReport
   coverage: CoverageReport
-  /** The accounts after the command, by id. */
   accounts: ReadonlyMap<string, AccountState>
 }
 
-/** How many exchanges of a trial are kept. */
 const EXCHANGES = 20_000
 /** The size limit of a request body in bytes, independent of the contract. The body is kept in full. */
 const BODY = 2 << 20
@@ -132,7 +127,7 @@ export async function runTrial(trial: Trial): Promise<TrialResult> {
       ...{ contract: service.contract, exchanges, ended, lost, asked, verdict, accounts },
       coverage: reportCoverage(await parts.exchanges.totals()),
     }
-    await trial.served?.(result)
+    await trial.served?.(result, service)
     return result
   } finally {
     await service.stop()
@@ -144,7 +139,6 @@ export const PLACEHOLDERS = ['baseUrl', 'apiKey', 'adminUrl', 'port'] as const
 
 const PLACEHOLDER = /\{(\w+)\}/g
 
-/** Whether each placeholder in the text has a value. */
 export function isTemplate(text: string): boolean {
   return [...text.matchAll(PLACEHOLDER)].every(([, name]) => PLACEHOLDERS.some((known) => known === name))
 }

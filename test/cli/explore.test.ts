@@ -21,14 +21,7 @@ const reportIn = (folder: string) => {
 describe('explore', () => {
   it.each<[options: string[], code: string, message: string | RegExp]>([
     [[], 'exit 3', 'the command fails without any fault: it ended with 3, and said nothing'],
-    [
-      [],
-      'echo "Error: no luck" >&2; echo at the end; exit 1',
-      'the command fails without any fault: it ended with 1, and said: Error: no luck',
-    ],
-    [[], 'kill -KILL $$', 'the command fails without any fault: it ended by SIGKILL, and said nothing'],
     [[], 'true', /^the command sent no request to the service, so no fault can meet it; /],
-    [['--timeout', '1'], 'sleep 30', /: it did not end within \d+\.\d s \(--timeout\)$/],
   ])('with %j refuses to begin with a command that does: %s', async (options, code, message) => {
     await expectRefusal(['explore', ...options, '--', 'sh', '-c', code], 1, message)
   })
@@ -52,7 +45,7 @@ describe('explore', () => {
     expect(id).toBe('false-failure/lost-response/createDomainGroup')
     expect(story.at(-1)).toMatchObject({ method: 'POST', status: 409, code: 'duplicate_name' })
     expect(output).toMatch(/409$/)
-    expect(finding.replay).toMatch(/^dmarc-understudy explore --fixture empty .*--replay '\[.+\]' -- /)
+    expect(finding.replay).toMatch(/^npx dmarc-understudy explore --fixture empty .*--replay '\[.+\]' -- /)
     expect(stderr).toContain('Quota windows  2 s instead of those of the contract')
     expect(stderr).toContain(finding.replay)
 
@@ -60,13 +53,12 @@ describe('explore', () => {
     expectReport('baseline', baseline)
     expect(baseline).toEqual({ findings: [{ id, reason: 'to be decided' }] })
     const again = ['--replay', JSON.stringify(plan), ...option, '--', ...BLIND_RETRY]
-    expect(await runInProcess(explore(...again))).toMatchObject({ code: 1, stdout: '' })
-    expectReport('explore', read())
-    expect(read().findings[0]).toMatchObject({ id, plan, story, output })
     const accepted = await runInProcess(explore('--baseline', known, ...again))
     expect(accepted.stderr).toContain('  It printed:\n')
     expect(accepted.stderr).toContain('Accepted: to be decided')
     expect(accepted.code).toBe(0)
+    expectReport('explore', read())
+    expect(read().findings[0]).toMatchObject({ id, plan, story, output })
   })
 
   it('tells the story of a plan that the client survives, with what it printed', async () => {

@@ -24,7 +24,7 @@ describe('fixture', () => {
     expect(await runInProcess(made, { folder })).toEqual({
       code: 0,
       stdout: '',
-      stderr: 'Wrote shop.json. Try it: dmarc-understudy serve --fixture shop.json\n',
+      stderr: 'Wrote shop.json. Try it: npx dmarc-understudy serve --fixture shop.json\n',
     })
     const { domains, groups } = JSON.parse(readFileSync(path, 'utf8'))
     const names = domains.map(({ name }: { name: string }) => name)

@@ -70,13 +70,16 @@ describe('every option', () => {
 describe('the options of a command', () => {
   it('are read in any order; of several values the last one counts, or all where the option is repeatable', () => {
     const args = ['--seed', '3', '--seed', '2', '--no-admin', '--overlay', 'a', '--overlay=b', 'command']
-    const { values, positionals } = readOptions(COMMAND_LINE_OPTIONS, args, { DMARC_UNDERSTUDY_FROZEN: '1' })
+    const { values, positionals } = readOptions(COMMAND_LINE_OPTIONS, args, {
+      ...{ DMARC_UNDERSTUDY_FROZEN: '1', DMARC_UNDERSTUDY_FAULTS: 'c,d' },
+    })
     expect(values).toMatchObject({
       seed: 2,
       frozen: true,
       admin: false,
       prefer: true,
       overlays: ['a', 'b'],
+      faults: ['c', 'd'],
       port: 4010,
     })
     expect(positionals).toEqual(['command'])
@@ -92,7 +95,8 @@ describe('the options of a command', () => {
     ['', { DMARC_UNDERSTUDY_SANDBOX_KEYS: 'false' }, false],
     ['', { DMARC_UNDERSTUDY_NO_SANDBOX_KEYS: 'true' }, false],
     ['', { DMARC_UNDERSTUDY_NO_SANDBOX_KEYS: 'false' }, undefined],
-    ['--sandbox-keys', { DMARC_UNDERSTUDY_NO_SANDBOX_KEYS: 'true' }, true],
+    // What is wrong in the environment does not count either.
+    ['--sandbox-keys', { DMARC_UNDERSTUDY_NO_SANDBOX_KEYS: 'true', DMARC_UNDERSTUDY_SANDBOX_KEYS: 'x' }, true],
   ])('have a switch with two flags, of which %j %j says %j', (args, environment, sandboxKeys) => {
     const { values } = readOptions(COMMAND_LINE_OPTIONS, args.split(' ').filter(Boolean), environment)
     expect(values.sandboxKeys).toBe(sandboxKeys)

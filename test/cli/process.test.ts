@@ -40,11 +40,6 @@ describe('the program as a process', () => {
     expect({ code, stderr }).toEqual({ code: 3, stderr: `dmarc-understudy: ${message}\n` })
   })
 
-  it('works to its end where standard error cannot be written', async () => {
-    // Two texts, one after the other: the report, and that it cannot be written.
-    expect(await runShell(`${LINE} run --report json=/dev/full -- true 2> /dev/full`)).toMatchObject({ code: 3 })
-  })
-
   it('says in one line that its working folder was deleted', async () => {
     const { code, stderr } = await runShell(
       `folder=$(mktemp -d) && cd "$folder" && rmdir "$folder" && ${LINE} run -- true`,
@@ -82,7 +77,7 @@ describe('the log of serve', () => {
     await ask('/domains', { method: 'POST', body: '{"domains":["a.example"]}' })
     await ask('/domaingroups?id=SECRET-ID')
     await ask('/dmarc', {}, WRONG_KEY)
-    for (let asked = 0; asked < 100; asked++) await ask('/nowhere')
+    for (let asked = 0; asked < 20; asked++) await ask('/nowhere')
     running.stop()
     expect(await running.ended).toEqual({ code: 0, stdout: `${greeting}\n`, stderr: '' })
     const text = readFileSync(file, 'utf8')
@@ -93,7 +88,7 @@ describe('the log of serve', () => {
       { ...common, ...added, method: 'POST', path: '/api/v1/domains' },
       { ...common, method: 'GET', path: '/api/v1/domaingroups', status: 404, code: 'not_found' },
       { ...common, method: 'GET', path: '/api/v1/dmarc', status: 401, code: 'unauthorized' },
-      ...Array(100).fill({ ...common, method: 'GET', path: '/api/v1/nowhere', status: 404, code: 'not_found' }),
+      ...Array(20).fill({ ...common, method: 'GET', path: '/api/v1/nowhere', status: 404, code: 'not_found' }),
     ])
     for (const secret of [key.split('.')[1], WRONG_KEY.split('.')[1], 'token-of', 'SECRET-ID', 'Bearer'])
       expect(text).not.toContain(secret)

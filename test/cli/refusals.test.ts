@@ -87,9 +87,9 @@ const REFUSED: Readonly<Record<string, Row[]>> = {
     ['--port 0 --data /etc/passwd', '/etc/passwd is not a folder', 3],
   ],
   run: [
-    ['', 'run: needs a command after --, such as dmarc-understudy run -- npm test'],
-    [['--', ''], 'run: needs a command after --, such as dmarc-understudy run -- npm test'],
-    ['npm test', 'run: needs a command after --, such as dmarc-understudy run -- npm test'],
+    ['', 'run: needs a command after --, such as npx dmarc-understudy run -- npm test'],
+    [['--', ''], 'run: needs a command after --, such as npx dmarc-understudy run -- npm test'],
+    ['npm test', 'run: needs a command after --, such as npx dmarc-understudy run -- npm test'],
     ['npm -- test', 'run: npm is no option; the command comes after --: run [options] -- COMMAND'],
     ['--fail-on never -- x', '--fail-on never: must be one or several of violation, idle, impolite, separated by …'],
     ['--window 0.5s -- true', /^--window 0\.5s: /],

@@ -4,7 +4,7 @@ import { describe, expect } from 'vitest'
 import { eventually, sleeper, sleeping } from '../support/processes.ts'
 import { it } from '../support/program.ts'
 import { runInProcess, startInProcess } from '../support/program-in-process.ts'
-import { PROGRAM, runShell, spawnProgram } from '../support/program-process.ts'
+import { PROGRAM, runShell } from '../support/program-process.ts'
 import { expectReport } from '../support/report-schema.ts'
 import { ENVIRONMENT, LAWFUL, runClient, VIOLATING } from './run-client.ts'
 
@@ -73,6 +73,16 @@ describe('run', () => {
     expect(code).toBe(1)
     expect(stderr).toContain(hint)
     expect(stderr).toContain('--set-env API_URL={baseUrl} --set-env API_KEY={apiKey}')
+  })
+
+  it('says of a command that fails before any request that it did, and nothing of the contract', async () => {
+    const { code, stderr } = await runClient('exit 3')
+    expect(code).toBe(3)
+    expect(stderr.trimEnd()).toMatch(
+      /\nFAILED {2}The command failed with exit code 3 before it sent a request to the service\.$/,
+    )
+    expect(stderr).toContain('The command was told where the service is by UNDERSTUDY_BASE_URL')
+    expect(stderr).not.toContain('Nothing was checked')
   })
 
   it('keeps the server on demand, with an address for each violation, but not where it is told to stop', async ({
@@ -195,15 +205,15 @@ describe('the command of run', () => {
     expect(sleeping(sleep)).toEqual([])
   })
 
-  it('and its children get a signal to run, and no process, lock or file is left', async ({ folder }) => {
+  it('and its children get a signal to run, and no process, lock or file is left', async ({ folder, start }) => {
     const [sleep, ready] = [sleeper(), join(folder, 'ready.json')]
     const options = ['--data', join(folder, 'data'), '--ready-file', ready]
-    const running = spawnProgram(['run', ...options, '--', 'sh', '-c', `${sleep} & exec ${sleep}`])
-    await eventually('both sleep', () => sleeping(sleep).length === 3)
+    const running = start(['run', ...options, '--', 'sh', '-c', `${sleep} & exec ${sleep}`])
+    await eventually('both sleep', () => sleeping(sleep).length === 2)
     running.stop('SIGHUP')
     const { code, stderr } = await running.ended
     expect(code, stderr).toBe(129)
-    expect(stderr).toContain('FAILED  The command was ended by SIGHUP.')
+    expect(stderr).toContain('FAILED  The command was ended by SIGHUP before it sent a request to the service.')
     expect(sleeping(sleep)).toEqual([])
     expect([readdirSync(folder), readdirSync(join(folder, 'data'))]).toEqual([['data'], ['account-default.json']])
   })

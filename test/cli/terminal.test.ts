@@ -39,15 +39,11 @@ describe('progress', () => {
     const written: string[] = []
     const screen = { columns, colours: false }
     const writeError = (text: string) => void written.push(text)
-    const printError = (line: string) => void written.push(`${line}\n`)
-    let now = 0
-    function pass(milliseconds: number): void {
-      for (let passed = 0; passed < milliseconds; passed++) {
-        now++
-        vi.advanceTimersByTime(1)
-      }
+    return {
+      progress: new Progress({ screen, writeError }),
+      written,
+      pass: (milliseconds: number) => void vi.advanceTimersByTime(milliseconds),
     }
-    return { progress: new Progress({ screen, writeError, printError }, () => now), written, pass }
   }
 
   it('shows nothing of what ends within a second', () => {

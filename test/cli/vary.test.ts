@@ -1,13 +1,12 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
-import type { AlternativeReport } from '../../src/trials/vary/judge.ts'
 import type { Dependencies } from '../../src/trials/vary/vary.ts'
 import { expectRefusal, it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
 import { expectReport } from '../support/report-schema.ts'
 import { SEND, shellClient } from '../support/shell-client.ts'
-import { DEPENDS_ON_ORDER, nameIn } from '../trials/vary/varied-client.ts'
+import { DEPENDS_ON_ID, nameIn } from '../trials/vary/varied-client.ts'
 
 describe('vary', () => {
   it.each([
@@ -15,7 +14,6 @@ describe('vary', () => {
       'echo nobody home; exit 3',
       'vary: The command fails although nothing is varied: it ended with 3, and said: nobody home',
     ],
-    ['kill -KILL $$', 'vary: The command fails although nothing is varied: it ended by SIGKILL, and said nothing'],
     ['', 'vary: The command passes, but has sent no request to the service: does it use UNDERSTUDY_BASE_URL…'],
   ])('refuses to begin with a command that does: %s', async (code, message) => {
     await expectRefusal(['vary', '--', ...shellClient(code)], 1, message)
@@ -24,38 +22,36 @@ describe('vary', () => {
   it('tells what a client depends on, and writes the dependencies', async ({ folder }) => {
     const file = join(folder, 'dependencies.json')
     const program = join(folder, 'client.sh')
-    writeFileSync(program, SEND + DEPENDS_ON_ORDER)
+    writeFileSync(program, SEND + DEPENDS_ON_ID)
     const command = ['sh', program]
     const args = ['vary', '--fixture', 'empty', '--jobs=2', '--report', `json=${file}`]
     const { code, stdout, stderr } = await runInProcess([...args, '--', ...command])
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toMatch(/The command fails if the real service sends x-request-id: x+ instead of x+-.* to GET /)
     expect(stderr).toContain(
-      'The command fails if the real service has "alphabetical" instead of "addition" as domain-order and so answers GET /api/v1/domains with another order at /data/domains: "mail.example.com", "shop.example.com" instead of "shop.example.com", "mail.example.com". GET /domains returns',
+      'npx dmarc-understudy assumptions overlay request-id-format 1 > request-id-format-1.yaml && ' +
+        `npx dmarc-understudy run --fixture empty --overlay request-id-format-1.yaml -- ${command.join(' ')}`,
     )
-    expect(stderr).toContain(
-      'dmarc-understudy assumptions overlay domain-order 1 > domain-order-1.yaml && ' +
-        `dmarc-understudy run --fixture empty --overlay domain-order-1.yaml -- ${command.join(' ')}`,
+    expect(stderr).toMatch(
+      /\nFAILED {2}The command depends on 1 of the \d+ alternatives.* --accept request-id-format\/1, or --accept request-id-format /,
     )
-    expect(stderr).toMatch(/\nFAILED {2}The command depends on 2 of \d+ ways/)
     const dependencies = JSON.parse(readFileSync(file, 'utf8'))
     expectReport('dependencies', dependencies)
-    expect(dependencies).toMatchObject({ command, baseline: { exit_code: 0, requests: 2, steady: true } })
+    expect(dependencies).toMatchObject({ command, baseline: { exit_code: 0, requests: 1, steady: true } })
 
     // What it says is true.
-    for (const [id, expected, verdict] of [
-      ['domain-order', 1, 'depends'],
-      ['rate-limit-reset', 0, 'tolerates'],
-    ] as const) {
-      const overlay = join(folder, `${id}.yaml`)
-      writeFileSync(overlay, (await runInProcess(['assumptions', 'overlay', id, '1'])).stdout)
-      const run = await runInProcess(['run', '--fixture', 'empty', '--overlay', overlay, '--', ...command])
-      const told = dependencies.alternatives.find((each: AlternativeReport) => nameIn(each) === `${id}/1`)
-      expect([run.code, told.verdict], id).toEqual([expected, verdict])
-    }
+    const [, printed = ''] = /npx dmarc-understudy (assumptions overlay .+) > /.exec(stderr) ?? []
+    writeFileSync(join(folder, 'request-id-format-1.yaml'), (await runInProcess(printed.split(' '))).stdout)
+    const overlay = ['--overlay', 'request-id-format-1.yaml']
+    expect(await runInProcess(['run', ...overlay, '--', ...command], { folder })).toMatchObject({ code: 1 })
+  })
 
-    const again = await runInProcess([...args, '--accept', 'domain-order', '--', ...command])
-    expect(again.code).toBe(0)
-    expect(again.stderr).toContain('2 of these are accepted')
+  it('passes with what is accepted', async () => {
+    const accepted = ['--max-time', '1h', '--accept', 'request-id-format', '--']
+    const { code, stderr } = await runInProcess(['vary', ...accepted, ...shellClient(DEPENDS_ON_ID)])
+    expect(code, stderr).toBe(0)
+    expect(stderr).toContain('1 of these is accepted')
+    expect(stderr).not.toContain('--accept')
   })
 
   it('reports what it has decided at a signal, and leaves no process and no file', async ({ folder, start }) => {

@@ -81,8 +81,6 @@ export function startInProcess(
   const terminal: Terminal = {
     environment: environmentWith(environment),
     write: (text: string) => output.add('stdout', text),
-    print: (line: string) => output.add('stdout', `${line}\n`),
-    printError: (line: string) => output.add('stderr', `${line}\n`),
     writeError: (text: string) => output.add('stderr', text),
     streams: {
       input: Readable.from(input.map((line) => Buffer.from(line))),

@@ -69,10 +69,6 @@ describe('a command that cannot start', () => {
       })
     }
   })
-
-  it('is one whose name no program can have', async () => {
-    await expect(refuse('a\0b')).rejects.toMatchObject({ name: 'CommandError' })
-  })
 })
 
 /** Signals of a test in the place of those of this process. */
@@ -91,8 +87,8 @@ function openSignals() {
 }
 
 describe.concurrent('a command', () => {
-  it('may write megabytes', async () => {
-    const { output, exitCode } = await runLine("head -c 5000000 /dev/zero | tr '\\0' x; echo the end; exit 4")
+  it('may write much', async () => {
+    const { output, exitCode } = await runLine("head -c 500000 /dev/zero | tr '\\0' x; echo the end; exit 4")
     expect(exitCode).toBe(4)
     expect(output).toHaveLength(65_536)
     expect(output).toMatch(/^x+the end\n$/)
@@ -144,13 +140,6 @@ describe('a command that runs too long', () => {
     for (const sleep of sleeps) expect(sleeping(sleep)).toEqual([])
   })
 
-  it('may end in its own way, but has failed all the same', async ({ folder }) => {
-    const file = join(folder, 'ready')
-    const line = `trap 'echo cleaned up; exit 0' TERM; touch '${file}'; sleep 60 & wait`
-    const result = await runTooLong(line, () => existsSync(file))
-    expect(result).toMatchObject({ timedOut: true, exitCode: 0, output: 'cleaned up\n' })
-  })
-
   it('and ignores SIGTERM is killed 5 s later, and so are its children', async ({ folder }) => {
     const [sleep, file] = [sleeper(), join(folder, 'ready')]
     const child = `trap '' TERM; touch '${file}'; while true; do sleep 0.1; : ${sleep}; done`
@@ -179,25 +168,18 @@ describe.concurrent('a command that is to be ended', () => {
     expect(await runLine(sleeper(), { signal: AbortSignal.abort() })).toMatchObject({ signal: 'SIGTERM' })
   })
 
-  it.for(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-    'gets the %s that we get, and so do its children',
-    async (signal, { folder }) => {
-      const [signals, name] = [openSignals(), signal.slice(3)]
-      const child = `sh -c "trap 'echo child; exit' ${name}; touch ${folder}/ready; while true; do sleep 0.05; done"`
-      const line = `trap 'echo command; exit 7' ${name}; ${child}; true`
-      const running = runLine(line, { onSignal: signals.onSignal })
-      await eventually('both run', () => existsSync(join(folder, 'ready')))
-      signals.send(signal)
-      const result = await running
-      expect(result).toMatchObject({
-        exitCode: 7,
-        interruptedBy: signal,
-        output: expect.stringMatching(/child\n[\s\S]*command\n/),
-      })
-      expect(findProcesses(folder)).toEqual([])
-      expect(signals.listeners.size).toBe(0)
-    },
-  )
+  it('gets the signal that we get, and so do its children', async ({ folder }) => {
+    const signals = openSignals()
+    const child = `sh -c "trap 'echo child; exit' HUP; touch ${folder}/ready; while true; do sleep 0.05; done"`
+    const line = `trap 'echo command; exit 7' HUP; ${child}; true`
+    const running = runLine(line, { onSignal: signals.onSignal })
+    await eventually('both run', () => existsSync(join(folder, 'ready')))
+    signals.send('SIGHUP')
+    const output = expect.stringMatching(/child\n[\s\S]*command\n/)
+    expect(await running).toMatchObject({ exitCode: 7, interruptedBy: 'SIGHUP', output })
+    expect(findProcesses(folder)).toEqual([])
+    expect(signals.listeners.size).toBe(0)
+  })
 
   it('is killed at once by a second signal, and counts as ended by the first', async () => {
     const [sleep, signals] = [sleeper(), openSignals()]

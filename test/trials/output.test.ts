@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { describeFailure, findFailedTests } from '../../src/trials/output.ts'
+import { describeFailure, findFailedTests, tellingLines } from '../../src/trials/output.ts'
 
 describe('the tests that failed are found in what is written by', () => {
   it.each([
@@ -54,6 +54,30 @@ describe('the tests that failed are found in what is written by', () => {
     const names = findFailedTests(lines.join('\n'))
     expect(names).toHaveLength(10)
     expect(new Set(names.map((name) => name.length))).toEqual(new Set([200]))
+  })
+})
+
+describe('of an output, a report shows', () => {
+  const PASSED = Array.from({ length: 30 }, (_, index) => `ok ${index + 2} - lists`).join('\n')
+  it.each([
+    [
+      'the failed test and its reason, without tests that passed and numbers',
+      `TAP version 13\nok 1 - x\n# Subtest: y\nnot ok 2 - y\n  ---\n  duration_ms: 2.1\n  error: 'no'\n  ...\n${PASSED}\n1..32\n# tests 32\n# fail 1\n`,
+      "not ok 2 - y\n  ---\n  error: 'no'\n  ...",
+    ],
+    [
+      'the summary of the reporter spec',
+      '✖ z\nok\n✖ failing tests:\n\n✖ z (1ms)\n  Error: no\n',
+      '✖ z (1ms)\n  Error: no',
+    ],
+    ['the end, where no test failed', `${'a line\n'.repeat(30)}Error: no\n`, `${'a line\n'.repeat(19)}Error: no`],
+    ['nothing of numbers alone', 'ok 1 - x\n1..1\n# tests 1\n# pass 1\n', ''],
+    ['no more than 2,000 characters', `FAILED a::b\n${'x'.repeat(3_000)}`, `FAILED a::b\n${'x'.repeat(1_988)}`],
+  ])('%s', (_, output, shown) => expect(tellingLines(output, (text) => text)).toBe(shown))
+
+  it('no part of a secret', () => {
+    const hide = (text: string) => text.replaceAll('s3cret', '[redacted]')
+    expect(tellingLines(`s3cret${'x'.repeat(1_997)}`, hide)).toMatch(/^ed\]x+$/)
   })
 })
 

@@ -13,7 +13,7 @@ function runnerOf(carryOut: RunnerOptions['carryOut'], options: Partial<RunnerOp
   const server = { options: { fixture: 'empty' }, environment: {}, variables: [], command: ['client'] }
   return new TrialRunner({ ...server, onSignal: undefined, jobs: 2, stop: never, carryOut, ...options })
 }
-const trial = { name: 'trial', timeout: undefined }
+const trial = async () => ({ name: 'trial', timeout: undefined })
 
 describe('The trials of a command', () => {
   it('are so many at most', async () => {

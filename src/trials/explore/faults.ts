@@ -13,7 +13,6 @@ import { queryOf, readQuery } from '../../ground/target.ts'
 import { bytesOf, type Entry, isBodyUnknown, PAST, textOf } from '../../journal/entry.ts'
 import type { Point } from './points.ts'
 
-/** The effect of a rule, without its match. */
 export type Effect = Pick<FaultRule, 'phase' | 'respond' | 'connection' | 'corrupt' | 'event'>
 
 /** The tiers of faults, with those first that show most about a client. A result rests on the first two. */
@@ -27,7 +26,6 @@ export type Tier = (typeof TIERS)[keyof typeof TIERS]
 
 interface FaultKind {
   effect: Effect
-  /** The fault as a clause. */
   words: string
   tier: Tier
   /** Whether a client may wait for it until the trial ends. */
@@ -36,7 +34,6 @@ interface FaultKind {
   foreign?: ForeignClient
 }
 
-/** A fault at a point. */
 export interface PlannedFault extends FaultKind {
   point: Point
 }
@@ -184,44 +181,50 @@ export interface Phase {
   faults: readonly PlannedFault[]
 }
 
+/** The parts of a search, one after the other. */
+const STAGES = { needed: 0, once: 1, otherKinds: 2, repetitions: 3 } as const
+/** Changes of another client come late within a tier, because each may need a second run; slow faults come last. */
+const COSTS = [0, 1, 2] as const
+
 /**
  * The faults in the order of the trials: first one of each kind in the tiers on which the result rests; then each other
  * fault once, at one request; then one of each kind in the other tiers; and last the repetitions. So a short budget
- * meets every fault, and all operations with all their subjects before any repetition. Within a tier, changes of another
- * client come later, because each may need a second run, and slow faults last: each takes until the client gives up.
+ * meets every fault, and all operations with all their subjects before any repetition.
  */
 export function planFaults(faults: readonly PlannedFault[]): Phase[] {
-  const order = new Map<string, number>()
-  const nameOf = ({ effect }: PlannedFault) => canonical(effect)
-  for (const name of faults.map(nameOf)) order.set(name, order.get(name) ?? order.size)
-  const costOf = ({ slow, foreign }: PlannedFault) => (slow ? 2 : foreign ? 1 : 0)
-  const rankOf = (each: PlannedFault) => costOf(each) * order.size + (order.get(nameOf(each)) ?? 0)
+  const effects = faults.map(({ effect }) => canonical(effect))
+  const ranks = new Map(faults.map((each, index) => [each, effects.indexOf(effects[index] ?? '')]))
+  const rankOf = (each: PlannedFault) => ranks.get(each) ?? 0
   const ranked = faults.toSorted((one, other) => rankOf(one) - rankOf(other) || one.point.index - other.point.index)
-  const firsts = ranked.filter(isFirst(kindOf))
-  const tiers = neededOf(firsts.map(({ tier }) => tier))
-  const needed = firsts.filter(({ tier }) => tiers.includes(tier))
-  const rest = firsts.filter((each) => !needed.includes(each))
-  const once = rest.filter(isFirst(nameOf))
-  const byTier = (some: readonly PlannedFault[], isNeeded: boolean, isUsual: boolean): Phase[] =>
-    Object.values(TIERS).flatMap((tier) => {
-      const ofTier = some.filter((each) => each.tier === tier)
-      const phases = [0, 1, 2].map((cost) => ofTier.filter((each) => costOf(each) === cost))
-      return phases.flatMap((faults) => (faults.length === 0 ? [] : [{ tier, isNeeded, isUsual, faults }]))
-    })
-  return [
-    ...byTier(needed, true, true),
-    ...byTier(once, false, true),
-    ...byTier(
-      rest.filter((each) => !once.includes(each)),
-      false,
-      false,
+  const firsts = new Set(onePer(kindOf, ranked))
+  const tiers = neededOf([...firsts].map(({ tier }) => tier))
+  const rest = [...firsts].filter(({ tier }) => !tiers.includes(tier))
+  const once = new Set(onePer(rankOf, rest))
+  function stageOf(each: PlannedFault): number {
+    if (!firsts.has(each)) return STAGES.repetitions
+    if (tiers.includes(each.tier)) return STAGES.needed
+    return once.has(each) ? STAGES.once : STAGES.otherKinds
+  }
+  return Object.values(STAGES).flatMap((stage) =>
+    Object.values(TIERS).flatMap((tier) =>
+      COSTS.flatMap((cost): Phase[] => {
+        const same = ranked.filter((each) => stageOf(each) === stage && each.tier === tier && costOf(each) === cost)
+        return same.length === 0
+          ? []
+          : [{ tier, isNeeded: stage === STAGES.needed, isUsual: stage <= STAGES.once, faults: same }]
+      }),
     ),
-    ...byTier(
-      ranked.filter((each) => !firsts.includes(each)),
-      false,
-      false,
-    ),
-  ]
+  )
+}
+
+function costOf({ slow, foreign }: PlannedFault): (typeof COSTS)[number] {
+  return slow ? 2 : foreign ? 1 : 0
+}
+
+/** The first item with each name. */
+function onePer<Item>(nameOf: (item: Item) => unknown, items: readonly Item[]): Item[] {
+  // Of several items with one name, a map keeps the last.
+  return [...new Map(items.toReversed().map((item) => [nameOf(item), item])).values()]
 }
 
 /** The tiers on which the result rests, of those that have a fault: the first two, or all if the command only reads. */
@@ -229,14 +232,4 @@ export function neededOf(tiers: readonly Tier[]): readonly Tier[] {
   const ofWrites: readonly Tier[] = [TIERS.lostWrites, TIERS.account]
   const needed = ofWrites.filter((tier) => tiers.includes(tier))
   return needed.length > 0 ? needed : tiers
-}
-
-/** Passes the first item with each name. */
-function isFirst<Item>(nameOf: (item: Item) => string): (item: Item) => boolean {
-  const seen = new Set<string>()
-  return (item) => {
-    const isNew = !seen.has(nameOf(item))
-    seen.add(nameOf(item))
-    return isNew
-  }
 }

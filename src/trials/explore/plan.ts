@@ -5,9 +5,6 @@ import type { Entry } from '../../journal/entry.ts'
 import type { PlannedFault } from './faults.ts'
 import { namePoint, type RunObservation } from './points.ts'
 
-type Requests = Pick<RunObservation, 'requests'>
-
-/** Writes a fault as the rule of a plan. */
 export function ruleOf({ point, effect, words }: PlannedFault): FaultRule {
   const { operation, key, occurrence } = point
   return {
@@ -19,28 +16,20 @@ export function ruleOf({ point, effect, words }: PlannedFault): FaultRule {
   }
 }
 
-/** What the rules of a plan did in a run. */
 export interface PlanUse {
   /** The rules that met no request or changed nothing. */
   idle: readonly FaultRule[]
   /** Whether each rule met a request, also one in which there was nothing that it could change. */
   hasMet: boolean
-  /** Whether a rule acted more often than its `times`: it starts again if the command resets an account. */
-  exceeds: boolean
 }
 
-export function useOf(plan: readonly FaultRule[], { requests }: Requests): PlanUse {
-  const uses = plan.map((rule, index) => {
-    const met = requests.filter(({ entry }) => {
-      const { source, id } = entry.injection ?? {}
-      return source === 'rule' && id === faultId(index + 1)
-    })
-    return { rule, met, acts: met.filter(({ entry }) => hasActed(entry, rule)).length }
-  })
+export function useOf(plan: readonly FaultRule[], { requests }: Pick<RunObservation, 'requests'>): PlanUse {
+  const met = plan.map((_, index) =>
+    requests.filter(({ entry: { injection } }) => injection?.source === 'rule' && injection.id === faultId(index + 1)),
+  )
   return {
-    idle: uses.flatMap(({ rule, acts }) => (acts === 0 ? [rule] : [])),
-    hasMet: uses.every(({ met }) => met.length > 0),
-    exceeds: uses.some(({ rule, acts }) => acts > (rule.times ?? Number.POSITIVE_INFINITY)),
+    idle: plan.filter((rule, index) => !met[index]?.some(({ entry }) => hasActed(entry, rule))),
+    hasMet: met.every(({ length }) => length > 0),
   }
 }
 
@@ -49,10 +38,4 @@ function hasActed({ injection, injected }: Entry, rule: FaultRule): boolean {
   if (type === 'foreign') return injection?.effect !== undefined && injection.effect !== NOTHING_FOREIGN
   // A delay or a change of the clock does not change the response.
   return injected || type === 'delay' || type === 'pass' || type === 'send'
-}
-
-/** The operation of the last rule of a plan. */
-export function operationOf(plan: readonly FaultRule[]): string {
-  const { operation, path } = plan.at(-1)?.match ?? {}
-  return operation ?? path ?? 'any'
 }

@@ -6,7 +6,6 @@ import { type Entry, isUnread, textOf } from '../../journal/entry.ts'
 import { type Effects, effectsOf } from '../effects.ts'
 import type { TrialResult } from '../trial.ts'
 
-/** The observations of one run of the command. */
 export interface RunObservation extends Pick<TrialResult, 'end' | 'accounts' | 'lost'> {
   /** In the order of arrival. */
   requests: readonly ObservedRequest[]
@@ -84,7 +83,6 @@ function meetsFaults({ allowance, code, injected, injection, decided, operation 
   return code !== 'unauthorized' || operation === undefined
 }
 
-/** The most names in a text. */
 const TOLD = 3
 
 /** The subject of a request, by names and not by ids. */

@@ -11,13 +11,13 @@ import {
   type ReportRule,
   type Row,
 } from '../../reports/report.ts'
-import { findFailedTests, lastLines } from '../output.ts'
+import { findFailedTests, tellingLines } from '../output.ts'
 import { canonical, TIERS, type Tier } from './faults.ts'
-import { type Exploration, type FailingPlan, isComplete, openIn, type PlanAt, SHORT_WINDOW } from './search.ts'
+import { type Exploration, type FailingPlan, isComplete, openIn, type PlanAt } from './search.ts'
+import { SHORT_WINDOW } from './session.ts'
 import { type StoryLine, tellStory, wordStory } from './story.ts'
-import type { ExploreFailure, RunVerdict } from './verdict.ts'
+import type { ExploreFailure } from './verdict.ts'
 
-/** A finding in the JSON report. */
 interface ReportedFailure extends Omit<FailingPlan, 'observation'> {
   story: readonly StoryLine[]
   /** The end of what the command printed, if it printed anything, and the tests that it says have failed. */
@@ -29,7 +29,6 @@ interface ReportedFailure extends Omit<FailingPlan, 'observation'> {
   accepted?: string
 }
 
-/** Facts for the report that the exploration itself does not contain. */
 export interface ExploreTerms extends CommandTimes {
   command: readonly string[]
   /** The options that a replay also needs, as words. */
@@ -48,8 +47,8 @@ export interface ExploreTerms extends CommandTimes {
   /** Absent if there is no baseline of known findings. */
   known: AppliedBaseline<FailingPlan> | undefined
   redact: Redact
-  /** Writes words as a line for a shell, without secrets. */
-  writeCommandLine: (words: readonly string[]) => string
+  /** The line of a shell that starts this program with these words, without secrets. */
+  writeCommandLine(words: readonly string[]): string
 }
 
 /** By verdict: its name, what a client should do, and what a replay shows. */
@@ -171,7 +170,7 @@ function reportFailure({ observation, ...finding }: FailingPlan, terms: ExploreT
   // The command line contains the plan, so it needs no file.
   const plan = ['--replay', canonical(finding.plan), '--', ...command]
   const words = ['explore', ...options, ...(isUsual ? [] : ['--window', `${window}s`]), ...plan]
-  const output = lastLines(observation.end.output, redact)
+  const output = tellingLines(observation.end.output, redact)
   const tests = findFailedTests(observation.end.output).map(redact)
   const accepted = known?.accepted.find((each) => each.finding.id === finding.id)?.entry.reason
   return {
@@ -180,12 +179,11 @@ function reportFailure({ observation, ...finding }: FailingPlan, terms: ExploreT
     story: tellStory(observation),
     ...(output !== '' && { output }),
     ...(tests.length > 0 && { tests }),
-    replay: terms.writeCommandLine(['dmarc-understudy', ...words]),
+    replay: terms.writeCommandLine(words),
     ...(accepted !== undefined && { accepted }),
   }
 }
 
-/** The most places in a sentence. */
 const NAMED = 6
 
 function findingOf(failure: ReportedFailure): Finding {
@@ -200,7 +198,7 @@ function findingOf(failure: ReportedFailure): Finding {
     message: [
       wordPlan(plan),
       first,
-      ...(list === '' ? [] : [`${list.charAt(0).toUpperCase()}${list.slice(1)}.`]),
+      ...(list === '' ? [] : [`${capitalise(list)}.`]),
       ...(tests.length === 0 ? [] : [`Failed: ${tests.join(', ')}.`]),
       ...(accepted === undefined ? [] : [`Accepted: ${accepted}`]),
     ].join(' '),
@@ -239,20 +237,24 @@ function wordDoubt(found: Exploration, { runs, pace, countsRuns }: ExploreTerms)
   const hasWrites = tiers.some(({ tier, of }) => of > 0 && tier <= TIERS.account)
   const rests = hasWrites ? 'the first two tiers' : 'all tiers (the command only reads)'
   const missing = [
-    ...(tolerated + gaveUp.length + findings.length === 0 ? ['no fault has met a request'] : []),
-    ...(open === 0 ? [] : [`${plural(open, 'fault')} of ${rests} ${open === 1 ? 'was' : 'were'} not tried`]),
-    ...(elusive === 0 ? [] : [`${plural(elusive, 'fault')} of ${rests} met no request`]),
-    ...(broken === 0 ? [] : [`${plural(broken, 'fault')} broke the command and was not repeated`]),
-  ].join('; ')
-  if (missing === '') return undefined
+    tolerated + gaveUp.length + findings.length === 0 && 'no fault has met a request',
+    open > 0 && `${plural(open, 'fault')} of ${rests} ${open === 1 ? 'was' : 'were'} not tried`,
+    elusive > 0 && `${plural(elusive, 'fault')} of ${rests} met no request`,
+    broken > 0 && `${plural(broken, 'fault')} broke the command and was not repeated`,
+  ].filter((each) => each !== false)
+  if (missing.length === 0) return undefined
   const needed = Math.ceil((runs + open + broken) * RESERVE) + 1
   const budget = countsRuns ? `--runs ${needed}` : `--budget ${Math.max(1, Math.ceil((needed * pace) / 60))}m`
   const canHelp = left > 0 && (open > 0 || elusive === 0)
   return [
-    `${missing.charAt(0).toUpperCase()}${missing.slice(1)}.`,
+    `${capitalise(missing.join('; '))}.`,
     ...(elusive > 0 ? [ELUSIVE] : []),
     ...(canHelp ? [`${budget} would be enough for that.`] : []),
   ].join(' ')
+}
+
+function capitalise(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
 /** The faults of a plan, in sentences. */
@@ -260,23 +262,22 @@ function wordPlan(plan: readonly FaultRule[]): string {
   return plan.map(({ description, ...rule }) => description ?? `A fault: ${canonical(rule)}.`).join(' ')
 }
 
-function summariseReplay(verdict: RunVerdict): string {
-  const did = verdict === 'tolerated' ? 'did what it does without faults' : VERDICTS[verdict][2]
-  return `With the plan, the command ${did}.`
-}
-
 /** What came out, and at the end what was tried: no result says more than that. */
 function summarise(found: Exploration, terms: ExploreTerms, isInconclusive: boolean): string {
   const { findings, tolerated, gaveUp, flaky, unconfirmed, points, replayed, tiers } = found
   const doubt = isInconclusive ? wordDoubt(found, terms) : undefined
-  if (replayed !== undefined) return doubt ?? summariseReplay(replayed.verdict)
+  if (replayed !== undefined) {
+    const { verdict } = replayed
+    const did = verdict === 'tolerated' ? 'did what it does without faults' : VERDICTS[verdict][2]
+    return doubt ?? `With the plan, the command ${did}.`
+  }
   const { length } = findings
   const accepted = terms.known?.accepted.length ?? 0
   const broken = [
-    ...(length > 0 ? [`${plural(length, 'way')} to break the command ${length === 1 ? 'was' : 'were'} found`] : []),
-    ...(flaky.length > 0 ? [`${plural(flaky.length, 'fault')} broke the command once and not again`] : []),
-    ...(unconfirmed.length > 0 ? [`${plural(unconfirmed.length, 'fault')} broke it when the budget was over`] : []),
-  ]
+    length > 0 && `${plural(length, 'way')} to break the command ${length === 1 ? 'was' : 'were'} found`,
+    flaky.length > 0 && `${plural(flaky.length, 'fault')} broke the command once and not again`,
+    unconfirmed.length > 0 && `${plural(unconfirmed.length, 'fault')} broke it when the budget was over`,
+  ].filter((each) => each !== false)
   const result = broken.join('; ') || 'No fault that was tried broke the command'
   const tried = tiers.flatMap(({ tier, of, tried }) => (of === 0 ? [] : [`${tried} of ${of} ${TIER_WORDS[tier]}`]))
   return [
@@ -289,7 +290,9 @@ function summarise(found: Exploration, terms: ExploreTerms, isInconclusive: bool
   ].join(' ')
 }
 
-function factsOf({ unmet, left, gaveUp }: Exploration, { runs, window, isStable, known }: ExploreTerms) {
+const GAVE_UP = 'it failed and said so'
+
+function factsOf({ unmet, left, gaveUp }: Exploration, { runs, window, isStable, known, failsOnGaveUp }: ExploreTerms) {
   const operations = [...new Set(gaveUp.map(({ operation }) => operation))].join(', ')
   const old = (['expired', 'fixed', 'not looked at'] as const).flatMap((state) => {
     const count = known?.entries.filter((each) => each.state === state).length ?? 0
@@ -297,7 +300,9 @@ function factsOf({ unmet, left, gaveUp }: Exploration, { runs, window, isStable,
   })
   return listFacts({
     Runs: `${runs}, the baseline included`,
-    'Gave up': gaveUp.length > 0 && `${plural(gaveUp.length, 'time')}, at ${operations}`,
+    'Gave up':
+      gaveUp.length > 0 &&
+      `${plural(gaveUp.length, 'time')}, at ${operations}: ${failsOnGaveUp ? GAVE_UP : `${GAVE_UP}, which fails nothing without --fail-on gave-up`}`,
     Left: left > 0 && `${plural(left, 'fault')}; a larger --budget or --runs tries more`,
     'Not met': unmet > 0 && `${plural(unmet, 'fault')} met no request, changed nothing, or came to no conclusion`,
     Baseline: old.length > 0 && old.join(', '),

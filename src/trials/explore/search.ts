@@ -1,6 +1,4 @@
-import type { ServiceContract } from '../../behaviour/operation.ts'
 import type { FaultRule } from '../../domain/faults.ts'
-import type { ForeignClient } from '../../faults/foreign-change.ts'
 import { type Effects, effectsOf } from '../effects.ts'
 import { settle } from '../runner.ts'
 import {
@@ -14,8 +12,9 @@ import {
   TIERS,
   type Tier,
 } from './faults.ts'
-import { operationOf, type PlanUse, ruleOf, useOf } from './plan.ts'
+import { ruleOf, useOf } from './plan.ts'
 import { pointsOf, type RunObservation } from './points.ts'
+import { type ExploreSession, SHORT_WINDOW } from './session.ts'
 import { longestWait } from './storm.ts'
 import { NO_EFFECT } from './story.ts'
 import {
@@ -74,7 +73,7 @@ export interface Exploration {
   elusive: number
   /** How many plans the command survived. */
   tolerated: number
-  /** How many plans met no request, changed nothing, acted too often, or came to no conclusion. */
+  /** How many plans met no request, changed nothing, or came to no conclusion. */
   unmet: number
   gaveUp: readonly PlanAt[]
   findings: readonly FailingPlan[]
@@ -102,52 +101,26 @@ export function openIn(tiers: readonly TierCount[]): number {
   return tiers.reduce((sum, { tier, of, tried }) => sum + (needed.includes(tier) ? of - tried : 0), 0)
 }
 
-/** How the command is run with a plan. */
-interface PlannedRun {
-  /** In milliseconds. */
-  timeout: number
-  /** The length of a shortened quota window in seconds, if it is not the usual one. */
-  window?: number | undefined
-  /** Whether it runs also if the search takes longer then. */
-  isNeeded?: boolean
-}
-
-export interface SearchTerms {
-  /** Runs the command; `undefined` if the budget does not allow it. */
-  run(plan: readonly FaultRule[], how: PlannedRun): Promise<RunObservation | undefined>
-  /** Runs it after another client has changed an account; `undefined` also if that cannot come before. */
-  runAfter(client: ForeignClient, accountId: string): Promise<RunObservation | undefined>
-  contract: ServiceContract
-  baseline: FaultlessRun
-  limits: RunLimits
-  /** The length of a shortened quota window in seconds; `undefined` if windows are not shortened. */
-  window: number | undefined
-  /** Called with the current step. */
-  watch(words: string): void
-}
-
-/** Time limits of a run, in milliseconds. */
-interface RunLimits {
-  usual: number
-  /** Additional time for each second of a quota that is used up, because a client waits for its reset. */
-  perSecond: number
-  /** The limit for the repetition of a run that took too long. */
-  longer: number
-}
-
 /** What one trial tries. `window` is the length of a quota window in seconds, if it is not the usual one. */
 interface Attempt {
   fault: PlannedFault
-  window?: number
+  window?: number | undefined
 }
 
-interface Tried extends Attempt {
-  plan: readonly FaultRule[]
-  observation: RunObservation
-  use: PlanUse
+interface Judged {
   verdict: RunVerdict
   circumstances: Circumstances
-  /** Whether its rule met its request and changed something, did not act too often, and its run tells something. */
+  /** The rules that did nothing, and whether each rule met a request. */
+  idle: readonly FaultRule[]
+  hasMet: boolean
+  /** Whether the run tells something of a client beside another one. */
+  isTold: boolean
+}
+
+interface Tried extends Attempt, Judged {
+  plan: readonly FaultRule[]
+  observation: RunObservation
+  /** Whether its rule changed something, and its run tells something. */
   hasApplied: boolean
   /** How long the client waited at most after a 429, in seconds. */
   wait: number
@@ -172,7 +145,9 @@ const UNKNOWN: Comparison = { isSerial: true, expected: { accounts: [], changes:
 
 /** Tries one fault at a time, and repeats what breaks the command. */
 export class FaultSearch {
-  readonly #terms: SearchTerms
+  readonly #session: ExploreSession
+  readonly #baseline: FaultlessRun
+  readonly #limits: ReturnType<ExploreSession['limitsFrom']>
   readonly #tried: Tried[] = []
   readonly #weaknesses = new Map<string, Weakness>()
   /** The kinds of faults that were in a plan, and whether one has met its request, or need not be tried. */
@@ -182,21 +157,28 @@ export class FaultSearch {
   #left = 0
   #limit: number
 
-  constructor(terms: SearchTerms) {
-    this.#terms = terms
-    this.#limit = terms.limits.usual
+  constructor(session: ExploreSession, baseline: FaultlessRun) {
+    this.#session = session
+    this.#baseline = baseline
+    this.#limits = session.limitsFrom(baseline)
+    this.#limit = this.#limits.usual
+  }
+
+  get #points() {
+    return pointsOf(this.#baseline.observation.requests)
   }
 
   async search(): Promise<Exploration> {
-    const { contract, baseline, window } = this.#terms
-    const points = pointsOf(baseline.observation.requests)
+    const { contract, terms } = this.#session
+    const points = this.#points
     const phases = planFaults(points.flatMap((point) => faultsAt(point, contract)))
     for (const { tier, isUsual, faults } of phases) {
       for (let from = 0; from < faults.length; from += BATCH) {
         const batch = faults.slice(from, from + BATCH).map((fault) => ({ fault }))
         await this.#tryAll(batch, isUsual)
       }
-      if (tier === TIERS.limits && window !== undefined) await this.#tryAll(this.#longerWindows(window), isUsual)
+      const hasShortWindows = tier === TIERS.limits && terms.window !== undefined
+      if (hasShortWindows) await this.#tryAll(this.#longerWindows(terms.window), isUsual)
     }
     return this.#report(points.length, phases)
   }
@@ -205,7 +187,7 @@ export class FaultSearch {
    * A 429 of each operation again with a longer quota window, if the client survived it. A client that waits for a fixed
    * time is told from one that reads the reset.
    */
-  #longerWindows(usual: number): Attempt[] {
+  #longerWindows(usual = 0): Attempt[] {
     const longer = new Map<string, Attempt | undefined>()
     for (const { fault, window, verdict, hasApplied, wait } of this.#tried) {
       const { id } = fault.point.operation
@@ -219,7 +201,6 @@ export class FaultSearch {
 
   /** Tries faults, and then repeats what broke the command. */
   async #tryAll(attempts: readonly Attempt[], isNeeded: boolean): Promise<void> {
-    const { watch } = this.#terms
     // If a client waits for ever, all slow responses have the same result.
     const waits = [...this.#weaknesses.values()].some(({ verdict, confirmed }) => verdict === 'hang' && confirmed)
     const open = attempts.filter(({ fault }) => !(fault.slow && waits))
@@ -228,7 +209,7 @@ export class FaultSearch {
     const results = await settle(
       open.map(async (attempt) => {
         const tried = await this.#try(attempt, isNeeded)
-        watch(`${++done} of ${open.length} faults of this part`)
+        this.#session.watch(`${++done} of ${open.length} faults of this part`)
         return tried
       }),
     )
@@ -241,26 +222,27 @@ export class FaultSearch {
 
   /** Runs the command with a fault; `undefined` if the budget does not allow it. */
   async #try({ fault, window }: Attempt, isNeeded: boolean, limit = this.#limit): Promise<Tried | undefined> {
-    const { run, limits } = this.#terms
     const plan = [ruleOf(fault)]
-    const seconds = fault.tier === TIERS.limits ? (window ?? this.#terms.window ?? 0) : 0
-    const observation = await run(plan, { timeout: limit + seconds * limits.perSecond, window, isNeeded })
+    const seconds = fault.tier === TIERS.limits ? (window ?? this.#session.terms.window ?? 0) : 0
+    const timeout = limit + seconds * this.#limits.perSecond
+    const observation = await this.#session.runWith(plan, { timeout, window, isNeeded })
     if (observation === undefined) return undefined
     const judged = await this.#judge(plan, observation, window !== undefined, fault)
-    return { fault, ...(window !== undefined && { window }), plan, observation, ...judged }
+    const hasApplied = judged.idle.length === 0 && judged.isTold
+    return { fault, window, plan, observation, ...judged, hasApplied, wait: longestWait(observation.requests) }
   }
 
-  async #judge(plan: readonly FaultRule[], run: RunObservation, isLong: boolean, fault?: PlannedFault) {
+  async #judge(
+    plan: readonly FaultRule[],
+    run: RunObservation,
+    isLong: boolean,
+    fault?: PlannedFault,
+  ): Promise<Judged> {
     const hasPassed = run.end.exitCode === 0
     const comparison = fault?.foreign && hasPassed ? await this.#compare(fault, run) : undefined
-    const circumstances: Circumstances = { isLong, ...(plan.some(isForeign) && { comparison: comparison ?? UNKNOWN }) }
-    const use = useOf(plan, run)
+    const circumstances = { isLong, ...(plan.some(isForeign) && { comparison: comparison ?? UNKNOWN }) }
     const isTold = fault?.foreign === undefined || comparison !== undefined || !hasPassed
-    return {
-      ...{ use, circumstances, wait: longestWait(run.requests) },
-      verdict: judge(run, this.#terms.baseline, circumstances),
-      hasApplied: use.idle.length === 0 && !use.exceeds && isTold,
-    }
+    return { ...useOf(plan, run), circumstances, isTold, verdict: judge(run, this.#baseline, circumstances) }
   }
 
   /**
@@ -270,27 +252,25 @@ export class FaultSearch {
    * fails after the other client, or the change cannot come first.
    */
   async #compare({ foreign, point, effect }: PlannedFault, run: RunObservation): Promise<Comparison | undefined> {
-    const { baseline, runAfter } = this.#terms
     const id = point.entry.account
     if (foreign === undefined || id === undefined) return undefined
     const isLike = ({ accounts }: Effects) => JSON.stringify(accounts) === JSON.stringify(run.effects.accounts)
-    const { accounts } = baseline.observation
+    const { accounts } = this.#baseline.observation
     const account = accounts.get(id)
     const changed = account && foreign.change(account)
     const afterCommand = changed && effectsOf(new Map([...accounts, [id, changed]]).values(), [])
     if (afterCommand !== undefined && isLike(afterCommand)) return { isSerial: true, expected: afterCommand }
     const name = canonical([id, effect, foreign.words])
-    const started = this.#after.get(name) ?? runAfter(foreign, id)
+    const started = this.#after.get(name) ?? this.#session.runAfter(foreign, id, this.#limits.usual)
     this.#after.set(name, started)
     const after = await started
     return after?.end.exitCode === 0 ? { isSerial: isLike(after.effects), expected: after.effects } : undefined
   }
 
   #keep(tried: Tried): void {
-    const { fault, use, observation, verdict, hasApplied } = tried
+    const { fault, hasMet, observation, verdict, hasApplied } = tried
     // A fault that met its request is decided, also if there was nothing that it could change.
-    const isDecided = this.#kinds.get(kindOf(fault)) || (use.hasMet && !use.exceeds)
-    this.#kinds.set(kindOf(fault), isDecided)
+    this.#kinds.set(kindOf(fault), this.#kinds.get(kindOf(fault)) || hasMet)
     // The requests of thousands of runs are many, and only the repetition of a failure is reported.
     const brief = { ...tried, observation: { ...observation, requests: [] } }
     this.#tried.push(brief)
@@ -310,29 +290,27 @@ export class FaultSearch {
 
   /** Repeats the first plan of each weakness that was not repeated; the latest one if others were. */
   async #confirm(): Promise<void> {
-    const { watch, limits } = this.#terms
     const open = [...this.#weaknesses.values()].filter(({ confirmed }) => confirmed === undefined)
     if (open.length === 0) return
-    watch(`repeating ${open.length} of what broke the command`)
+    this.#session.watch(`repeating ${open.length} of what broke the command`)
     const results = await settle(
       open.map(async (weakness) => {
         const { verdict, tried, again } = weakness
         const shown = (again === undefined ? tried[0] : tried.at(-1)) as Tried
-        return { weakness, again: await this.#try(shown, true, verdict === 'hang' ? limits.longer : this.#limit) }
+        return { weakness, again: await this.#try(shown, true, verdict === 'hang' ? this.#limits.longer : this.#limit) }
       }),
     )
-    let hasShownMore = false
     for (const { weakness, again } of results) {
       if (again === undefined) continue
       weakness.again = again
       weakness.confirmed = again.verdict === weakness.verdict
       if (weakness.confirmed || weakness.verdict !== 'hang') continue
       // The client did end, so later slow responses need this limit, too. How it ended is the result of the plan.
-      this.#limit = limits.longer
+      this.#limit = this.#limits.longer
       this.#keep(again)
-      hasShownMore ||= isFailure(again.verdict) && again.hasApplied
     }
-    if (hasShownMore) await this.#confirm()
+    // That may be another weakness.
+    if (results.every(({ again }) => again !== undefined)) await this.#confirm()
   }
 
   /** A finding for each cause: its first plan, and all places where the command has the weakness. */
@@ -343,45 +321,51 @@ export class FaultSearch {
       if (weakness.confirmed) causes.set(id, [...(causes.get(id) ?? []), weakness])
     }
     return [...causes.values()].flatMap((weaknesses) => {
-      const faults = weaknesses.flatMap(({ tried }) => tried.map(({ fault }) => fault))
-      const shown = weaknesses[0]?.again
-      if (shown === undefined || !isFailure(shown.verdict)) return []
-      const { plan, fault, window, observation, circumstances, verdict } = shown
-      const { operation } = fault.point
-      const places = placesOf(
-        faults.map(({ point, words }) => ({ operation: point.operation.id, about: point.about, words })),
+      const [{ again: shown, verdict } = {}] = weaknesses
+      if (shown === undefined || verdict === undefined) return []
+      const met = weaknesses.flatMap(({ tried }) =>
+        tried.map(({ fault: { point, words } }) => ({ operation: point.operation.id, about: point.about, words })),
       )
-      return {
-        id: identify(verdict, causeOf(verdict, fault.effect, operation), places),
-        ...{ verdict, plan, observation, places, operation: operation.id },
-        ...(window !== undefined && { window }),
-        reasons: reasonsFor(verdict, observation, this.#terms.baseline, circumstances),
-      }
+      return [this.#describe(verdict, shown, met)]
     })
   }
 
+  /** The finding that a run shows. `met`: where the command has this weakness. */
+  #describe(
+    verdict: ExploreFailure,
+    { plan, window, observation, circumstances }: Pick<Tried, 'plan' | 'window' | 'observation' | 'circumstances'>,
+    met: Parameters<typeof placesOf>[0],
+  ): FailingPlan {
+    const [rule = {}] = plan
+    const operation = this.#session.contract.operations.find(({ id }) => id === rule.match?.operation)
+    const places = placesOf(met)
+    return {
+      id: identify(verdict, causeOf(verdict, rule, operation), places),
+      ...{ verdict, ...planAt(plan), observation, places },
+      ...(window !== undefined && { window }),
+      reasons: reasonsFor(verdict, observation, this.#baseline, circumstances),
+    }
+  }
+
   #report(points: number, phases: readonly Phase[]): Exploration {
-    const told = ({ plan, fault }: Tried) => ({ plan, operation: fault.point.operation.id })
     const applied = this.#tried.filter(({ hasApplied }) => hasApplied)
+    // A hang that was none has needed more time.
     const brokenOnce = (isConfirmed: false | undefined) =>
-      [...this.#weaknesses.values()].flatMap(({ verdict, tried: [first], confirmed }) =>
-        // A hang that was none has needed more time.
-        first === undefined || confirmed !== isConfirmed || (verdict === 'hang' && isConfirmed === false)
-          ? []
-          : [{ ...told(first), verdict }],
-      )
+      [...this.#weaknesses.values()]
+        .filter(({ confirmed, verdict }) => confirmed === isConfirmed && !(verdict === 'hang' && confirmed === false))
+        .map(({ verdict, tried: [first] }) => ({ ...planAt(first?.plan ?? []), verdict }))
     const kindsIn = (some: readonly Phase[]) => [...new Set(some.flatMap(({ faults }) => faults.map(kindOf)))]
+    const needed = kindsIn(phases.filter(({ isNeeded }) => isNeeded))
     return {
       points,
-      elusive: kindsIn(phases.filter(({ isNeeded }) => isNeeded)).filter((kind) => this.#kinds.get(kind) === false)
-        .length,
+      elusive: needed.filter((kind) => this.#kinds.get(kind) === false).length,
       tiers: Object.values(TIERS).map((tier) => {
         const kinds = kindsIn(phases.filter((phase) => phase.tier === tier))
         return { tier, of: kinds.length, tried: kinds.filter((kind) => this.#kinds.get(kind)).length }
       }),
       tolerated: applied.filter(({ verdict }) => verdict === 'tolerated').length,
       unmet: this.#tried.length - applied.length,
-      gaveUp: applied.filter(({ verdict }) => verdict === 'gave up').map(told),
+      gaveUp: applied.filter(({ verdict }) => verdict === 'gave up').map(({ plan }) => planAt(plan)),
       findings: this.#findAll(),
       flaky: brokenOnce(false),
       unconfirmed: brokenOnce(undefined),
@@ -390,48 +374,43 @@ export class FaultSearch {
     }
   }
 
-  /** Runs the command once with the faults of a plan. */
-  async replay(plan: readonly FaultRule[]): Promise<Exploration> {
-    const { baseline, limits, window = 0, contract, run } = this.#terms
-    const points = pointsOf(baseline.observation.requests)
+  async replay(given: readonly FaultRule[]): Promise<Exploration> {
+    const { contract, terms } = this.#session
+    const points = this.#points
+    const window = terms.window ?? 0
+    this.#session.watch('running the command with the plan')
+    const timeout = this.#limits.longer + window * this.#limits.perSecond
+    const observation = await this.#session.runWith(given, { timeout })
     const nothing: Exploration = {
-      ...{ points: points.length, tiers: [], elusive: 0, tolerated: 0, unmet: 0, left: 1 },
+      ...{ points: points.length, tiers: [], elusive: 0, tolerated: 0, unmet: 0, left: observation ? 0 : 1 },
       ...{ gaveUp: [], findings: [], flaky: [], unconfirmed: [], idle: [] },
     }
-    const observation = await run(plan, { timeout: limits.longer + window * limits.perSecond })
     if (observation === undefined) return nothing
     // The orders beside another client are known if it is one that a search would try, and the only fault.
     const fault = points
       .flatMap((point) => faultsAt(point, contract))
-      .find((each) => canonical([ruleOf(each)]) === canonical(plan))
+      .find((each) => canonical([ruleOf(each)]) === canonical(given))
+    const plan = fault === undefined ? given : [ruleOf(fault)]
     const isLong = window > SHORT_WINDOW
-    const { verdict, use, circumstances } = await this.#judge(plan, observation, isLong, fault)
-    const hasApplied = use.idle.length < plan.length
-    const told = { plan: fault === undefined ? plan : [ruleOf(fault)], operation: operationOf(plan) }
-    const places = placesOf(
-      pointsOf(observation.requests).flatMap(({ operation: { id }, about, entry: { injection } }) =>
-        injection === undefined ? [] : [{ operation: id, about, words: injection.effect ?? NO_EFFECT }],
-      ),
+    const { verdict, idle, circumstances } = await this.#judge(plan, observation, isLong, fault)
+    const hasApplied = idle.length < plan.length
+    const met = pointsOf(observation.requests).flatMap(({ operation: { id }, about, entry: { injection } }) =>
+      injection === undefined ? [] : [{ operation: id, about, words: injection.effect ?? NO_EFFECT }],
     )
-    const [rule = {}] = plan
-    const operation = contract.operations.find(({ id }) => id === rule.match?.operation)
-    const failing = (verdict: ExploreFailure): FailingPlan => ({
-      id: identify(verdict, causeOf(verdict, rule, operation), places),
-      ...{ ...told, verdict, observation, places, ...(isLong && { window }) },
-      reasons: reasonsFor(verdict, observation, baseline, circumstances),
-    })
+    const shown = { plan, observation, circumstances, window: isLong ? window : undefined }
     return {
-      ...{ ...nothing, left: 0, idle: use.idle, unmet: use.idle.length > 0 ? 1 : 0 },
+      ...{ ...nothing, idle, unmet: idle.length > 0 ? 1 : 0, replayed: { verdict, observation, hasApplied } },
       tolerated: verdict === 'tolerated' && hasApplied ? 1 : 0,
-      gaveUp: verdict === 'gave up' ? [told] : [],
-      findings: isFailure(verdict) ? [failing(verdict)] : [],
-      replayed: { verdict, observation, hasApplied },
+      gaveUp: verdict === 'gave up' ? [planAt(plan)] : [],
+      findings: isFailure(verdict) ? [this.#describe(verdict, shown, met)] : [],
     }
   }
 }
 
-/** The length of a shortened quota window, in seconds. */
-export const SHORT_WINDOW = 2
+function planAt(plan: readonly FaultRule[]): PlanAt {
+  const { operation, path } = plan.at(-1)?.match ?? {}
+  return { plan, operation: operation ?? path ?? 'any' }
+}
 
 /** The id of a finding. If the same weakness is there at another operation, too, the id is another one. */
 function identify(verdict: ExploreFailure, cause: string, places: readonly Place[]): string {

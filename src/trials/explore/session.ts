@@ -10,13 +10,9 @@ import { haveSameEffects } from '../effects.ts'
 import { describeFailure } from '../output.ts'
 import { type RunnerOptions, TrialRunner, type TrialTerms } from '../runner.ts'
 import { observe, type RunObservation } from './points.ts'
-import { type Exploration, FaultSearch } from './search.ts'
 import { findStorm } from './storm.ts'
 import type { FaultlessRun } from './verdict.ts'
 
-export { SHORT_WINDOW } from './search.ts'
-
-/** The facts that are known before the command starts. */
 export interface SessionTerms extends RunnerOptions {
   contract: Contract
   /** The contract with quota windows of at most so many seconds. */
@@ -29,6 +25,25 @@ export interface SessionTerms extends RunnerOptions {
   watch(words: string): void
 }
 
+/** Time limits of a run, in milliseconds. */
+interface RunLimits {
+  usual: number
+  /** Additional time for each second of a quota that is used up, because a client waits for its reset. */
+  perSecond: number
+  /** The limit for the repetition of a run that took too long. */
+  longer: number
+}
+
+/** How the command runs with a plan. `window` is the length of quota windows in seconds, if it is not the usual one. */
+interface PlannedRun {
+  timeout: number
+  window?: number | undefined
+  /** Whether it runs also if the search takes longer then. */
+  isNeeded?: boolean
+}
+
+/** The length of a shortened quota window, in seconds. */
+export const SHORT_WINDOW = 2
 /** Additional time for a start on a busy machine, in milliseconds. */
 const SPARE = 2_000
 /** How much longer a run may take than the run without faults. */
@@ -43,18 +58,17 @@ const PATIENCE = 10_000
 
 /** Runs the command of the user, first without faults and then with them, until its budget is used up. */
 export class ExploreSession {
-  readonly #terms: SessionTerms
+  readonly terms: SessionTerms
+  readonly contract: ServiceContract
   readonly #runner: TrialRunner
-  readonly #contract: ServiceContract
 
   constructor(terms: SessionTerms) {
-    this.#terms = terms
+    this.terms = terms
     this.#runner = new TrialRunner(terms)
     const simulator = terms.options.simulator ?? true
-    this.#contract = bindBehaviours(terms.contract, { behaviours: OPERATIONS, simulator })
+    this.contract = bindBehaviours(terms.contract, { behaviours: OPERATIONS, simulator })
   }
 
-  /** How often the command was started. */
   get runs(): number {
     return this.#runner.runs
   }
@@ -64,14 +78,17 @@ export class ExploreSession {
     return this.#runner.pace
   }
 
+  watch(words: string): void {
+    this.terms.watch(`${words}, ${this.runs} runs so far`)
+  }
+
   /** The run without a fault as a baseline, or a sentence that says why there is none. */
   async establish(): Promise<FaultlessRun | string> {
-    const { watch, timeout, redact, stop } = this.#terms
+    const { watch, timeout, redact, stop } = this.terms
     watch('running the command twice without faults')
     const first = await this.#run({ timeout, name: 'explore-baseline-1' })
-    if (first === undefined) {
-      return stop.aborted ? STOPPED : 'the budget was over before the command had ended without any fault'
-    }
+    if (stop.aborted) return STOPPED
+    if (first === undefined) return 'the budget was over before the command had ended without any fault'
     if (hasFailed(first)) return `the command fails without any fault: ${describeFailure(first.end, redact)}`
     if (first.requests.length === 0) return NO_REQUEST
     const again = await this.#run({ timeout, name: 'explore-baseline-2' })
@@ -88,35 +105,21 @@ export class ExploreSession {
     }
   }
 
-  /** Looks for faults that break the command. */
-  explore(baseline: FaultlessRun): Promise<Exploration> {
-    return this.#searchFrom(baseline).search()
-  }
-
-  /** Runs the command once with the faults of a plan. */
-  replay(plan: readonly FaultRule[], baseline: FaultlessRun): Promise<Exploration> {
-    this.#terms.watch('running the command with the plan')
-    return this.#searchFrom(baseline).replay(plan)
-  }
-
-  #searchFrom(baseline: FaultlessRun): FaultSearch {
-    const { timeout, window, watch, contractWith } = this.#terms
-    const usual = timeout ?? SPARE + FACTOR * baseline.seconds * 1000
+  limitsFrom({ seconds }: FaultlessRun): RunLimits {
+    const { timeout, window } = this.terms
+    const usual = timeout ?? SPARE + FACTOR * seconds * 1000
     const perSecond = timeout === undefined && window !== undefined ? PER_SECOND : 0
-    return new FaultSearch({
-      ...{ contract: this.#contract, baseline, window },
-      limits: { usual, perSecond, longer: timeout ?? Math.max(PATIENCE, LONGER * usual) },
-      watch: (words) => watch(`${words}, ${this.runs} runs so far`),
-      run: async (plan, { timeout, window, isNeeded }) => {
-        const contract = window === undefined ? undefined : await contractWith(window)
-        return this.#run({ plan, timeout, ...(contract && { contract }) }, isNeeded)
-      },
-      runAfter: (client, accountId) => this.#runAfter(client, accountId, usual),
-    })
+    return { usual, perSecond, longer: timeout ?? Math.max(PATIENCE, LONGER * usual) }
+  }
+
+  /** Runs the command with the faults of a plan; `undefined` if the budget does not allow it. */
+  async runWith(plan: readonly FaultRule[], { timeout, window, isNeeded }: PlannedRun) {
+    const contract = window === undefined ? this.terms.contract : await this.terms.contractWith(window)
+    return this.#run({ plan, timeout, contract }, isNeeded)
   }
 
   /** Runs the command after another client has changed an account; `undefined` if that is not possible. */
-  async #runAfter(client: ForeignClient, accountId: string, timeout: number): Promise<RunObservation | undefined> {
+  async runAfter(client: ForeignClient, accountId: string, timeout: number): Promise<RunObservation | undefined> {
     let hasChanged = false
     const run = await this.#run({
       timeout,
@@ -135,9 +138,8 @@ export class ExploreSession {
     return hasChanged ? run : undefined
   }
 
-  /** Runs the command once. `undefined` if the budget does not allow it, or is over before its end. */
   async #run(terms: Partial<TrialTerms>, isNeeded = true): Promise<RunObservation | undefined> {
-    const { contract } = this.#terms
+    const { contract } = this.terms
     const find = async () => ({ name: `explore-${this.runs}`, contract, refusalDelay: REFUSAL_DELAY, ...terms })
     const result = await this.#runner.run(find, { isNeeded })
     return result && observe(result, REFUSAL_DELAY)

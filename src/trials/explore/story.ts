@@ -71,7 +71,6 @@ function tell({ entry, operation }: ObservedRequest): StoryRequest {
   }
 }
 
-/** Formats a line of a story for a person. */
 export function wordStory(line: StoryLine): string {
   if ('omitted' in line) return `… ${plural(line.omitted, 'more request')}`
   const { method, path, about, status, code, changed, times, fault } = line

@@ -9,7 +9,6 @@ import type { Effect } from './faults.ts'
 import type { ObservedRequest, RunObservation } from './points.ts'
 import { findFixedWait, findStorm } from './storm.ts'
 
-/** The verdict about a run with a fault. */
 export type RunVerdict = 'tolerated' | 'gave up' | ExploreFailure
 /** From the worst to the mildest. */
 const FAILURES = ['wrong success', 'false failure', 'hang', 'crash', 'storm'] as const
@@ -24,7 +23,6 @@ export function isCommon(verdict: ExploreFailure): boolean {
   return verdict === 'hang' || verdict === 'storm'
 }
 
-/** The result of the run without a fault. */
 export interface FaultlessRun {
   observation: RunObservation
   /** Whether another run without a fault had the same effects. If not, only exit codes are judged. */
@@ -45,7 +43,6 @@ export interface Circumstances {
   comparison?: Comparison | undefined
 }
 
-/** A run beside another client. */
 export interface Comparison {
   /** Whether the account is as it is after one of these orders; if it cannot be told, it is. */
   isSerial: boolean
@@ -162,7 +159,6 @@ const TRACES: readonly RegExp[] = [
 /** A test runner continues after the stack of a failed test, and writes a summary. */
 const SUMMARY = /^Ran \d+ tests? in |^=+ .*\b(?:failed|passed|errors?)\b.* =+$/m
 
-/** The reasons for the verdict of a run, in sentences. */
 export function reasonsFor(
   verdict: RunVerdict,
   run: RunObservation,
@@ -228,7 +224,6 @@ export function causeOf(verdict: ExploreFailure, rule: Effect, operation: Operat
 
 const FOREIGN: readonly string[] = FOREIGN_CHANGES
 
-/** Whether a rule is a change of another client. */
 export function isForeign({ event }: Pick<Effect, 'event'>): boolean {
   return event !== undefined && FOREIGN.includes(event)
 }

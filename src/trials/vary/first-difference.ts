@@ -15,7 +15,6 @@ import { replyTo } from './reached.ts'
 export interface ShownResponse {
   /** Absent if no response was sent. */
   status?: number
-  /** The fields that differ. */
   headers?: Readonly<Record<string, string>>
   /** Absent if it does not differ. */
   body?: string
@@ -179,7 +178,6 @@ function startOfDifference(one: string, other: string): number {
   return start
 }
 
-/** The longest value in a sentence, in characters. */
 const LONGEST = 60
 
 /**

@@ -2,17 +2,14 @@ import type { Alternative } from '../../contract/choices.ts'
 import type { Json } from '../../ground/json.ts'
 import type { Redact } from '../../journal/redaction/redaction.ts'
 import { type CommandEnd, hasPassed } from '../command.ts'
-import { findFailedTests, lastLines } from '../output.ts'
-import { isUnfit } from '../runner.ts'
+import { findFailedTests, tellingLines } from '../output.ts'
+import { wordMisfit } from '../runner.ts'
 import type { TrialResult } from '../trial.ts'
 import type { FirstDifference } from './first-difference.ts'
 
-/** The verdict about an alternative. */
 type VaryVerdict = 'depends' | 'tolerates' | 'not reached' | 'flaky' | 'inconclusive'
 
-/** The report about one alternative. */
 export interface AlternativeReport {
-  /** The id of its assumption. */
   id: string
   /** Its number within the assumption, from 1. */
   alternative: number
@@ -26,15 +23,11 @@ export interface AlternativeReport {
   /** The reason if it was not decided, or not reached although it was tried. */
   reason?: string
   first_difference?: FirstDifference
-  /** The end of a command that failed with it. */
   exit_code?: number
   signal?: string
   timed_out?: true
-  /** The names of the failed tests, if the output of the command has them. */
   tests?: readonly string[]
-  /** The last lines of the output. */
   output?: string
-  /** The duration of the command. */
   seconds?: number
 }
 
@@ -105,8 +98,7 @@ async function runPatiently(alternative: Alternative, isAlone: boolean, { run, l
     const result = await run(alternative, limit, isAlone)
     return result?.end.timedOut ? await run(alternative, MORE_PATIENCE * limit, true) : result
   } catch (error) {
-    if (!isUnfit(error)) throw error
-    return { misfit: `It does not fit what the server was given: ${error.message}` }
+    return { misfit: wordMisfit(error) }
   }
 }
 
@@ -117,7 +109,7 @@ export function describe({ id, number, assumption, value }: Alternative, verdict
 /** The end of a failed command, for a report. */
 function describeEnd({ exitCode, signal, timedOut, output, seconds }: CommandEnd, redact: Redact) {
   const tests = findFailedTests(output).map(redact)
-  const last = lastLines(output, redact)
+  const last = tellingLines(output, redact)
   return {
     ...(exitCode !== undefined && { exit_code: exitCode }),
     ...(signal !== undefined && !timedOut && { signal }),
@@ -128,7 +120,6 @@ function describeEnd({ exitCode, signal, timedOut, output, seconds }: CommandEnd
   }
 }
 
-/** Rounds seconds to three decimals. */
 export function round(seconds: number): number {
   return Math.round(seconds * 1000) / 1000
 }

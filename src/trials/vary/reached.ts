@@ -2,9 +2,8 @@ import { recreateAccount } from '../../accounts/creation.ts'
 import { answersUnder, answerUnder, type OtherChoice, type ServiceAnswer } from '../../behaviour/counterfactual.ts'
 import type { ServiceContract } from '../../behaviour/operation.ts'
 import { operationOf } from '../../contract/api.ts'
-import { type Alternative, type Choices, nameOf, settingOf, tryToCompile } from '../../contract/choices.ts'
+import { type Alternative, type Choices, settingOf } from '../../contract/choices.ts'
 import type { Contract } from '../../contract/contract.ts'
-import { ContractError } from '../../contract/contract-error.ts'
 import { Replier } from '../../contract/reply.ts'
 import type { AccountState } from '../../domain/account.ts'
 import type { Problems } from '../../domain/errors.ts'
@@ -12,6 +11,7 @@ import { compareAccounts } from '../../explain/changes.ts'
 import { askedAgain } from '../../explain/decisive-settings.ts'
 import { type Content, textOf } from '../../ground/content.ts'
 import { type Entry, PAST, textOf as recordedText } from '../../journal/entry.ts'
+import { wordMisfit } from '../runner.ts'
 import type { TrialResult } from '../trial.ts'
 
 /** The alternatives that a run could have noticed. */
@@ -25,10 +25,8 @@ export interface Reached {
 
 interface ReachOptions {
   choices: Choices
-  /** Makes a contract one that answers. */
   bind(contract: Contract): ServiceContract
   runs: readonly Pick<TrialResult, 'exchanges' | 'lost' | 'accounts'>[]
-  /** Called with the number of requests that are looked at. */
   onProgress?(done: number, all: number): void
   /** The reason why no further request is looked at; `undefined` as long as there is none. */
   whyOver?(): string | undefined
@@ -36,9 +34,11 @@ interface ReachOptions {
 
 interface Candidate extends OtherChoice {
   alternative: Alternative
-  /** What accounts of the runs begin with, by id, where that is something else under it. */
-  beginnings: ReadonlyMap<string, { usual: string; other: AccountState }>
+  beginnings: Beginnings
 }
+
+/** What accounts of the runs begin with, by id, where that is something else under a contract. */
+type Beginnings = ReadonlyMap<string, { usual: string; other: AccountState }>
 
 /**
  * Finds the alternatives that a run has reached. Each request is answered again from its recorded state, under our
@@ -53,19 +53,18 @@ export async function findReached({ choices, bind, runs, onProgress, whyOver }: 
   const undecided: { alternative: Alternative; reason: string }[] = []
   let open: Candidate[] = []
   for (const alternative of choices.alternatives) {
-    const compiled = await tryToCompile(choices, [alternative])
-    const beginnings =
-      compiled instanceof ContractError
-        ? `${nameOf(alternative)} does not fit the overlays that are given: ${compiled.message}`
-        : await beginningsUnder(compiled, own, runs)
-    if (typeof beginnings === 'string' || compiled instanceof ContractError) {
-      undecided.push({ alternative, reason: `${beginnings}` })
-    } else if (isBeyond(alternative, entries)) {
-      reached.add(alternative)
-    } else {
+    try {
+      const contract = await choices.compile([alternative])
+      const beginnings = await beginningsUnder(contract, own, runs)
+      if (isBeyond(alternative, entries)) {
+        reached.add(alternative)
+        continue
+      }
       // A setting that is compiled into the contract makes another document.
-      const setting = compiled.document === choices.contract.document ? settingOf(alternative) : undefined
-      open.push({ alternative, contract: bind(compiled), setting, beginnings })
+      const setting = contract.document === choices.contract.document ? settingOf(alternative) : undefined
+      open.push({ alternative, contract: bind(contract), setting, beginnings })
+    } catch (error) {
+      undecided.push({ alternative, reason: wordMisfit(error) })
     }
   }
   let unanswerable = 0
@@ -120,12 +119,8 @@ function isUntouched(entry: Entry): boolean {
   return isLimited(entry) || (entry.method === 'OPTIONS' && entry.status === 204)
 }
 
-/** What accounts of the runs begin with where that differs under a contract; or why a fixture does not fit it. */
-async function beginningsUnder(
-  contract: Contract,
-  own: Contract,
-  runs: ReachOptions['runs'],
-): Promise<Candidate['beginnings'] | string> {
+/** @throws FixtureError if an account of the runs does not fit the contract */
+async function beginningsUnder(contract: Contract, own: Contract, runs: ReachOptions['runs']): Promise<Beginnings> {
   const accounts = runs.flatMap((run) => [
     ...run.accounts.values(),
     ...run.exchanges.flatMap((entry) => entry[PAST]?.account ?? []),
@@ -133,19 +128,14 @@ async function beginningsUnder(
   const beginnings = new Map<string, { usual: string; other: AccountState }>()
   /** The fixtures that give the same account. */
   const same = new Set<unknown>()
-  try {
-    for (const account of new Map(accounts.map((each) => [each.id, each])).values()) {
-      if (same.has(account.origin.fixture)) continue
-      const usual = contentsOf(await recreateAccount(account, { real: account.createdAt }, own))
-      const other = await recreateAccount(account, { real: account.createdAt }, contract)
-      if (contentsOf(other) === usual) same.add(account.origin.fixture)
-      else beginnings.set(account.id, { usual, other })
-    }
-    return beginnings
-  } catch (error) {
-    if ((error as Error).name !== 'FixtureError') throw error
-    return (error as Error).message
+  for (const account of new Map(accounts.map((each) => [each.id, each])).values()) {
+    const begin = (under: Contract) => recreateAccount(account, { real: account.createdAt }, under)
+    if (same.has(account.origin.fixture)) continue
+    const [usual, other] = [contentsOf(await begin(own)), await begin(contract)]
+    if (contentsOf(other) === usual) same.add(account.origin.fixture)
+    else beginnings.set(account.id, { usual, other })
   }
+  return beginnings
 }
 
 function contentsOf({ plan, domains, groups }: AccountState): string {
@@ -160,9 +150,9 @@ function differing(
   open: readonly Candidate[],
 ): Candidate[] | undefined {
   const asked = askedAgain(entry, state)
-  const alike = open.filter(({ beginnings }) => !beginnings.has(state.id))
   const found: Candidate[] = []
   let usual = ''
+  const alike = open.filter(({ beginnings }) => !beginnings.has(state.id))
   for (const { other, answer } of answersUnder(asked, own, alike)) {
     const written = writeAnswer(entry, state, answer, other?.contract ?? own)
     if (other === undefined) {
@@ -170,20 +160,18 @@ function differing(
       usual = written
     } else if (written !== usual) found.push(other)
   }
-  for (const each of open) {
-    const beginning = each.beginnings.get(state.id)
-    if (beginning === undefined) continue
+  const isOther = ({ beginnings, contract }: Candidate) => {
+    const beginning = beginnings.get(state.id)
+    if (beginning === undefined) return false
+    // Of an account that has changed, it is not known what it would have become.
+    if (contentsOf(state) !== beginning.usual) return true
     const { domains, groups, groupNames, plan } = beginning.other
     const other = { ...state, domains, groups, groupNames, plan }
-    // Of an account that has changed, it is not known what it would have become.
-    const isAsCreated = contentsOf(state) === beginning.usual
-    const answer = isAsCreated && answerUnder({ ...asked, state: other }, each.contract)
-    if (!answer || writeAnswer(entry, other, answer, each.contract) !== usual) found.push(each)
+    return writeAnswer(entry, other, answerUnder({ ...asked, state: other }, contract), contract) !== usual
   }
-  return found
+  return [...found, ...open.filter(isOther)]
 }
 
-/** The answer as it is sent, and what it changes. */
 function writeAnswer(entry: Entry, before: AccountState, answer: ServiceAnswer, contract: ServiceContract): string {
   const { headers, body } = replyTo(entry, answer, contract)
   const { domains, groups } = compareAccounts(before, answer.state)

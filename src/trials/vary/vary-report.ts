@@ -1,5 +1,4 @@
 import { type Choices, nameOf } from '../../contract/choices.ts'
-import { plural } from '../../ground/plural.ts'
 import { type CommandTimes, type Finding, listFacts, type Report, type Row } from '../../reports/report.ts'
 import type { FirstDifference, ShownResponse } from './first-difference.ts'
 import type { AlternativeReport } from './judge.ts'
@@ -10,29 +9,31 @@ export interface VaryReportOptions extends CommandTimes {
   choices: Pick<Choices, 'assumptions'>
   /** The options with which `run` starts the same server, as words for a shell. */
   sameOptions: readonly string[]
-  /** Writes words as a line for a shell, without secrets. */
+  /** The line of a shell that starts this program with these words, without secrets. */
   writeCommandLine(words: readonly string[]): string
 }
 
-/** The report of `vary` for all formats. */
 export function describeVary(options: VaryReportOptions): Report {
   const { result, startedAt, seconds, interruptedWith } = options
   const { dependencies, notes, cutBy } = result
   const { command, alternatives, runs, baseline } = dependencies
   const broken = alternatives.filter(({ verdict, accepted }) => verdict === 'depends' && accepted !== true)
+  const [first] = broken
   // What was not decided, for lack of time or another reason, may be a dependency.
   const isCut = cutBy !== undefined || interruptedWith !== undefined
   const passed = broken.length === 0 && !isCut
   return {
     tool: 'vary',
     title: command.join(' '),
-    summary: `${isCut ? 'Not everything was decided. ' : ''}${summarise(alternatives)}`,
+    summary: [isCut && 'Not everything was decided.', summarise(alternatives), first && acceptHint(first)]
+      .filter(Boolean)
+      .join(' '),
     passed,
     exitCode: interruptedWith ?? (passed ? 0 : 1),
     startedAt,
     seconds,
     facts: listFacts({
-      Runs: `${plural(runs, 'start')} of the command, of ${baseline.seconds} s by itself`,
+      Runs: `${runs} of your command, about ${baseline.seconds.toFixed(1)} s each`,
       Requests: `${baseline.requests} in one run`,
     }),
     findings: [
@@ -56,11 +57,15 @@ const UNDECIDED = {
   description: 'Whether the command depends on it is not known.',
 }
 
+function acceptHint(report: AlternativeReport): string {
+  return `What you accept does not count: --accept ${nameOfReport(report)}, or --accept ${report.id} for each alternative.`
+}
+
 function summarise(alternatives: readonly AlternativeReport[]): string {
   const counted = (verdict: string) => alternatives.filter((each) => each.verdict === verdict).length
   const depends = counted('depends')
   const accepted = alternatives.filter((each) => each.accepted).length
-  const of = `${alternatives.length} ways in which the service may differ, because the specification leaves them open`
+  const of = `the ${alternatives.length} alternatives, in which the service may differ because the specification leaves them open`
   const rest = [
     ...(accepted > 0 ? [`${accepted} of these ${accepted === 1 ? 'is' : 'are'} accepted`] : []),
     `it tolerates ${counted('tolerates')}`,
@@ -101,7 +106,6 @@ function findingOf(report: AlternativeReport, options: VaryReportOptions): Findi
   }
 }
 
-/** The place of the assumption in openapi.yaml. */
 function placeOf({ id }: AlternativeReport, { choices }: VaryReportOptions): string | undefined {
   return choices.assumptions.find((each) => each.id === id)?.place
 }
@@ -152,9 +156,9 @@ function replayOf(
   { result, sameOptions, writeCommandLine }: VaryReportOptions,
 ): string {
   const file = `${id}-${alternative}.yaml`
-  const overlay = writeCommandLine(['dmarc-understudy', 'assumptions', 'overlay', id, `${alternative}`])
+  const overlay = writeCommandLine(['assumptions', 'overlay', id, `${alternative}`])
   const { command } = result.dependencies
-  const run = writeCommandLine(['dmarc-understudy', 'run', ...sameOptions, '--overlay', file, '--', ...command])
+  const run = writeCommandLine(['run', ...sameOptions, '--overlay', file, '--', ...command])
   return `${overlay} > ${file} && ${run}`
 }
 

@@ -25,12 +25,10 @@ export interface VaryOptions
   repeats: number
   /** The time limit of the command in milliseconds; by default a multiple of its duration without alternatives. */
   timeout?: number | undefined
-  /** The time limit for all trials, in milliseconds. */
   maxTime?: number | undefined
   accepts(alternative: Pick<Alternative, 'id' | 'number'>): boolean
   redact: Redact
   signal?: AbortSignal | undefined
-  /** Called with the current step. */
   onProgress?(text: string): void
 }
 
@@ -74,13 +72,19 @@ export async function vary(options: VaryOptions): Promise<VaryResult> {
     stop.aborted ? `vary was ${(stop.reason as Error).message}.` : runner.signal.aborted ? OUT_OF_TIME : undefined
   // All servers begin at the same time of day, so that it does not matter.
   const instant = systemClock()
-  const optionsNow = () => {
-    const began = elapsed()
-    return { ...server, clock: () => instant + Math.floor(elapsed() - began) }
+  function runUnder(alternatives: readonly Alternative[], name: string, timeout?: number, isAlone = false) {
+    return runner.run(
+      async () => {
+        const contract = alternatives.length === 0 ? choices.contract : await choices.compile(alternatives)
+        const began = elapsed()
+        const clock = () => instant + Math.floor(elapsed() - began)
+        return { name, contract, timeout, options: { ...server, clock } }
+      },
+      { isAlone },
+    )
   }
-
   async function runAsIs(name: string): Promise<TrialResult> {
-    const result = await runner.run({ name, contract: choices.contract, timeout, options: optionsNow() })
+    const result = await runUnder([], name, timeout)
     stop.throwIfAborted()
     if (result === undefined) throw new BaselineError(`The command has not run twice: ${whyOver()}`)
     return result
@@ -101,14 +105,7 @@ export async function vary(options: VaryOptions): Promise<VaryResult> {
   const comparison = { usual: usualResponses(runs), own: bind(choices.contract), redact }
 
   const terms: JudgementTerms = {
-    run: (alternative, timeout, isAlone) =>
-      runner.run(
-        async () => {
-          const contract = await choices.compile([alternative])
-          return { name: nameOf(alternative), contract, timeout, options: optionsNow() }
-        },
-        { isAlone },
-      ),
+    run: (alternative, timeout, isAlone) => runUnder([alternative], nameOf(alternative), timeout, isAlone),
     ...{ whyOver, redact, repeats, limit, isCertain: isInOrder },
     failsAnyway: runs.some(({ end }) => !hasPassed(end)),
     isAsUsual: (result) => compareRuns(first, result) === undefined,
@@ -131,7 +128,8 @@ export async function vary(options: VaryOptions): Promise<VaryResult> {
       room.run(async () => {
         const report = await judgeAlternative(alternative, terms)
         reports.set(alternative, report)
-        onProgress?.(`decided ${++decided} of ${found.reached.length}: ${nameOf(alternative)} ${report.verdict}`)
+        const of = `${found.reached.length} alternatives that the command can notice`
+        onProgress?.(`decided ${++decided} of ${of}: ${nameOf(alternative)} ${report.verdict}`)
       }),
     ),
   )
@@ -139,8 +137,7 @@ export async function vary(options: VaryOptions): Promise<VaryResult> {
   let spoilt: string | undefined
   if ([...reports.values()].some(({ verdict }) => verdict === 'depends')) {
     onProgress?.('running the command once more as it is')
-    const again = { name: 'baseline again', contract: choices.contract, timeout: limit, options: optionsNow() }
-    const control = await runner.run(again)
+    const control = await runUnder([], 'baseline again', limit)
     if (control !== undefined && !hasPassed(control.end)) {
       spoilt = `The command fails, but by now also without an alternative: ${describeFailure(control.end, redact)}`
     }
@@ -180,7 +177,6 @@ const UNANSWERABLE =
 const OTHER_ORDER =
   'The command sends its requests to an account in another order each time. An alternative that none of the two recorded orders reaches is not tried.'
 
-/** The parts of a run that are compared. */
 type ComparedRun = Pick<TrialResult, 'end' | 'exchanges' | 'lost'>
 
 /**

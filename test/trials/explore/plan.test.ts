@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { FaultRule } from '../../../src/domain/faults.ts'
-import { canonical, faultsAt } from '../../../src/trials/explore/faults.ts'
+import { faultsAt } from '../../../src/trials/explore/faults.ts'
 import { ruleOf, useOf } from '../../../src/trials/explore/plan.ts'
 import { namePoint, pointsOf } from '../../../src/trials/explore/points.ts'
 import { CONTRACT as contract, observeRun, SECOND, type Send } from '../../support/observed-run.ts'
@@ -38,6 +38,9 @@ describe('The points of a run', () => {
     expect([first, other, second].map((point) => point?.occurrence)).toEqual([0, 0, 1])
     expect(first?.key).toBe('key_TestKey1')
     expect(other?.key).not.toBe(first?.key)
+    const [fault] = second === undefined ? [] : faultsAt(second, contract)
+    const match = { operation: 'listDomains', key: 'key_TestKey1' }
+    expect(fault && ruleOf(fault)).toMatchObject({ match, skip: 1, times: 1 })
   })
 
   it('are no requests that meet no fault', async () => {
@@ -91,28 +94,6 @@ describe('The faults at a point', () => {
 })
 
 describe('The rules of a plan', () => {
-  it('are exceeded where a rule acts again because its account was reset', async () => {
-    const plan: FaultRule[] = [{ match: { operation: 'addDomains' }, times: 1, respond: { error: 'internal_error' } }]
-    const once = await observeRun(work, { plan })
-    expect(useOf(plan, once).exceeds).toBe(false)
-    const twice = { requests: [...once.requests, ...once.requests] }
-    expect(useOf(plan, twice).exceeds).toBe(true)
-    expect(useOf([{ ...plan[0], times: 2 }], twice).exceeds).toBe(false)
-  })
-
-  it('act on the requests of one account where the command uses several', async () => {
-    async function both(send: Send): Promise<void> {
-      await send('POST', '/domains', { domains: ['a.example'] })
-      await send('POST', `${SECOND}/domains`, { domains: ['b.example'] })
-    }
-    const [, point] = pointsOf((await observeRun(both)).requests)
-    const fault =
-      point && faultsAt(point, contract).find(({ effect }) => canonical(effect) === '{"connection":"reset"}')
-    const plan = fault === undefined ? [] : [ruleOf(fault)]
-    expect(plan).toMatchObject([{ match: { operation: 'addDomains', key: point?.key }, times: 1 }])
-    expect((await observeRun(both, { plan })).effects.changes).toEqual(['added the domain a.example'])
-  })
-
   it('that act on no request are told', async () => {
     const plan: FaultRule[] = [
       { match: { operation: 'addDomains' }, times: 1, phase: 'after', connection: 'reset' },

@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { loadContract } from '../../../src/contract/contract.ts'
 import type { ServerOptions } from '../../../src/server/options.ts'
-import type { CommandEnd, CommandRun } from '../../../src/trials/command.ts'
 import { faultsAt } from '../../../src/trials/explore/faults.ts'
 import { ruleOf } from '../../../src/trials/explore/plan.ts'
 import { pointsOf } from '../../../src/trials/explore/points.ts'
-import { ExploreSession } from '../../../src/trials/explore/session.ts'
+import { FaultSearch } from '../../../src/trials/explore/search.ts'
 import { CONTRACT } from '../../support/observed-run.ts'
-import { sendRequest } from '../../support/request.ts'
+import type { TestService } from '../../support/service.ts'
+import { openSession } from '../client-in-process.ts'
 
 interface Group {
   id: string
@@ -18,6 +17,14 @@ interface Group {
 /** Sends a request, and resolves to `data`. Rejects with the code of an error. */
 type Send = (method: string, path: string, body?: unknown) => Promise<Record<string, never>>
 type Client = (send: Send) => Promise<unknown>
+
+const sendTo =
+  (service: TestService): Send =>
+  async (...request) => {
+    const { body } = await service.send(...request)
+    if (body?.error !== undefined) throw new Error(body.error.code)
+    return body?.data
+  }
 
 const groupsOf = async (send: Send): Promise<Group[]> => (await send('GET', '/domaingroups'))['groups'] ?? []
 const find = async (send: Send, name = 'Retail') => (await groupsOf(send)).find((each) => each.name === name)
@@ -95,39 +102,16 @@ const OPTIONS: ServerOptions = {
   },
 }
 
-/** Runs a client of this process in place of a command. */
-function carryOut(client: Client): (run: CommandRun) => Promise<CommandEnd> {
-  return async ({ environment: { UNDERSTUDY_BASE_URL: base, UNDERSTUDY_API_KEY: key } }) => {
-    const usual = { signal: undefined, timedOut: false, interruptedBy: undefined, seconds: 0, hasLeftBehind: false }
-    const send: Send = async (method, path, body) => {
-      const { body: answer } = await sendRequest(method, `${base}${path}`, body, { authorization: `Bearer ${key}` })
-      if (answer?.error !== undefined) throw new Error(answer.error.code)
-      return answer?.data
-    }
-    try {
-      await client(send)
-      return { ...usual, exitCode: 0, output: '' }
-    } catch (error) {
-      return { ...usual, exitCode: 1, output: `Error: ${(error as Error).message}` }
-    }
-  }
-}
-
 /** What each change of another client does to a client, but for those that it tolerates. */
 async function verdictsOn(client: Client): Promise<string[]> {
-  const contract = await loadContract()
-  const session = new ExploreSession({
-    ...{ command: ['client'], environment: {}, variables: [], options: OPTIONS, carryOut: carryOut(client) },
-    ...{ contract, contractWith: async () => contract, jobs: 1, timeout: undefined, window: undefined },
-    ...{ stop: new AbortController().signal, onSignal: undefined, redact: (text) => text, watch: () => {} },
-  })
+  const session = await openSession((service) => client(sendTo(service)), OPTIONS, { jobs: 1 })
   const baseline = await session.establish()
-  if (typeof baseline === 'string') throw new Error(baseline)
+  if (typeof baseline === 'string') return expect.fail(baseline)
   const points = pointsOf(baseline.observation.requests)
   const faults = points.flatMap((point) => faultsAt(point, CONTRACT)).filter(({ foreign }) => foreign !== undefined)
   const verdicts: string[] = []
   for (const fault of faults) {
-    const { replayed } = await session.replay([ruleOf(fault)], baseline)
+    const { replayed } = await new FaultSearch(session, baseline).replay([ruleOf(fault)])
     const told = `${fault.effect.event} at ${fault.point.operation.id}: ${replayed?.verdict}`
     if (replayed?.verdict !== 'tolerated') verdicts.push(told)
   }

@@ -78,7 +78,6 @@ describe('A command that fails', () => {
 
   it.each<[verdict: string, output: string]>([
     ['gave up', uncaught('Error: 400 invalid_domain')],
-    ['gave up', `${uncaught('ApiError: refused').slice(0, -20)} {\n  code: 'invalid_domain'\n}\n\nNode.js v20.20.2\n`],
     [
       'gave up',
       'Traceback (most recent call last):\n  File "x.py", line 1, in <module>\n    f()\nurllib.error.HTTPError: HTTP Error 400: Bad Request\n',
@@ -124,7 +123,6 @@ describe('A crash', () => {
       { output: 'Exception in thread "main" java.lang.IllegalStateException: x\n\tat A.main(A.java:1)\n' },
       true,
     ],
-    ['a panic in Rust', { exitCode: 101, output: "thread 'main' panicked at src/main.rs:2:5:\noh\n" }, true],
     [
       'a stack that a runner of tests shows',
       { output: `${PYTHON}\nRan 1 test in 0.01s\n\nFAILED (errors=1)\n` },
@@ -180,10 +178,6 @@ describe('A storm', () => {
     // What a fault has kept from being read is unknown.
     const unread = FAILS.map((rule): FaultRule => ({ ...rule, phase: 'before' }))
     expect(findStorm(await pace(others, unread, 0))).toBeUndefined()
-  })
-
-  it('is not many requests that succeed', async () => {
-    expect(findStorm(await pace(times(20, read), [], 0))).toBeUndefined()
   })
 
   it('is not what was sent at the same time as the first request to which a 429 was told', async () => {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { pause } from '../../../src/ground/timers.ts'
 import type { VaryOptions, VaryResult } from '../../../src/trials/vary/vary.ts'
 import type { TestService } from '../../support/service.ts'
-import { type Client, carryOut } from './choosy-client.ts'
+import { type Client, carryOut } from '../client-in-process.ts'
 import { optionsOf } from './recorded-service.ts'
 import { only, reportOf, varyCommand, verdictsIn } from './varied-client.ts'
 
@@ -17,7 +18,6 @@ function claim(isTrue: boolean, otherwise: string): void {
 
 const DOMAINS = ['shop.example.com', 'mail.example.com']
 const add = (service: TestService, domains = DOMAINS) => service.send('POST', '/domains', { domains })
-const listDomains = async (service: TestService): Promise<string[]> => (await service.get('/domains')).body.data.domains
 
 /** Puts a domain into two groups, of which one loses it with an alternative. No response to this is different. */
 async function share(service: TestService): Promise<void> {
@@ -26,17 +26,6 @@ async function share(service: TestService): Promise<void> {
 }
 
 describe('vary', () => {
-  it('tells the alternatives of one assumption apart', async () => {
-    const result = await varyClient(
-      async (service) => {
-        await add(service, ['b.example', 'a.example', 'c.example'])
-        claim((await listDomains(service))[0] !== 'c.example', 'The newest is the first.')
-      },
-      ['domain-order'],
-    )
-    expect(verdictsIn(result)).toEqual({ 'domain-order/1': 'tolerates', 'domain-order/2': 'depends' })
-  })
-
   it('finds a change of the account that only a later response shows', async () => {
     const result = await varyClient(
       async (service) => {
@@ -60,11 +49,6 @@ describe('vary', () => {
       verdict: 'not reached',
       reason: 'No response was different when the command ran with it.',
     })
-    const sees = async (service: TestService) => {
-      await share(service)
-      await service.get('/domaingroups')
-    }
-    expect(verdictsIn(await varyClient(sees, ['shared-domains/2']))).toEqual({ 'shared-domains/2': 'tolerates' })
   })
 
   it('does not call tolerated what the client has not seen because it sent other requests', async () => {
@@ -87,36 +71,26 @@ describe('vary', () => {
     })
   })
 
-  it('judges a client whose requests come in another order each time by several runs, and says so', async () => {
+  it.each<[what: string, other: string, tries: number]>([
+    ['one account come in another order each time by several runs, and says so', 'sandbox_one', 3],
+    ['different accounts come in another order each time as any other', 'sandbox_two', 1],
+  ])('judges a client whose requests to %s', async (_, other, tries) => {
     let runs = 0
     const result = await varyClient(
       async (service) => {
-        const paths = ['/domains', '/dmarc']
-        for (const path of runs++ % 2 === 0 ? paths : paths.toReversed()) await service.get(path)
+        const calls = [
+          ['/domains', 'sandbox_one'],
+          ['/dmarc', other],
+        ] as const
+        for (const [path, key] of runs++ % 2 === 0 ? calls : calls.toReversed())
+          await service.send('GET', path, undefined, { authorization: `Bearer ${key}` })
       },
       ['request-id-format/1'],
     )
-    expect(result.notes).toEqual([
-      expect.stringMatching(/^The command sends its requests to an account in another order/),
-    ])
+    const note = expect.stringMatching(/^The command sends its requests to an account in another order/)
+    expect(result.notes).toEqual(tries === 1 ? [] : [note])
     expect(verdictsIn(result)).toEqual({ 'request-id-format/1': 'tolerates' })
-    expect(result.dependencies).toMatchObject({ runs: 2 + 3, baseline: { steady: true } })
-  })
-
-  it('calls a client steady whose requests to different accounts come in another order', async () => {
-    let runs = 0
-    const result = await varyClient(
-      async ({ baseUrl }) => {
-        const keys = ['sandbox_one', 'sandbox_two']
-        for (const key of runs++ % 2 === 0 ? keys : keys.toReversed()) {
-          const headers = { authorization: `Bearer ${key}` }
-          await fetch(`${baseUrl}${key === 'sandbox_one' ? '/domains' : '/dmarc'}`, { headers })
-        }
-      },
-      ['request-id-format/1'],
-    )
-    expect(result.notes).toEqual([])
-    expect(result.dependencies.runs).toBe(3)
+    expect(result.dependencies).toMatchObject({ runs: 2 + tries, baseline: { steady: true } })
   })
 
   it('blames no alternative for a client that also fails without it', async () => {
@@ -167,23 +141,37 @@ describe('vary', () => {
     expect(Object.values(verdictsIn(found))).not.toContain('depends')
   })
 
-  it('keeps what it has decided if a signal comes, and gives the reason for the rest', async () => {
+  it('judges a client that sends other requests each time by several runs, and says so', async () => {
+    let runs = 0
+    const result = await varyClient((service) => add(service, [`host-${runs++}.example`]), ['add-domains-status/1'])
+    expect(result.notes).toEqual([expect.stringMatching(/^The command is unsteady: only one of two runs sent POST/)])
+    expect(verdictsIn(result)).toEqual({ 'add-domains-status/1': 'tolerates' })
+    expect(result.dependencies).toMatchObject({ runs: 5, baseline: { steady: false } })
+  })
+
+  it.each<[what: string, options: (stop: AbortSignal) => Partial<VaryOptions>, reason: string]>([
+    ['a signal comes', (signal) => ({ signal }), 'vary was stopped by SIGTERM.'],
+    ['its time is over', () => ({ maxTime: 1_500 }), 'The time of --max-time was over.'],
+  ])('keeps what it has decided if %s, and gives the reason for the rest', async (_, optionsFor, reason) => {
     const stop = new AbortController()
+    const options = optionsFor(stop.signal)
     const result = await varyClient(
       async (service, trial) => {
         await service.get('/domains')
-        if (trial === 'quota-window/1') stop.abort(new Error('stopped by SIGTERM'))
+        if (trial !== 'quota-window/1') return
+        if (options.signal === undefined) await pause(1_600)
+        else stop.abort(new Error('stopped by SIGTERM'))
       },
       ['quota-window/1', 'request-id-format/1', 'rate-limit-reset/1'],
-      { signal: stop.signal },
+      options,
     )
     expect(verdictsIn(result)).toEqual({
       'request-id-format/1': 'tolerates',
       'quota-window/1': 'inconclusive',
       'rate-limit-reset/1': 'inconclusive',
     })
-    expect(result.cutBy).toBe('vary was stopped by SIGTERM.')
-    expect(reportOf(result, 'rate-limit-reset/1')?.reason).toBe(result.cutBy)
+    expect(result.cutBy).toBe(reason)
+    expect(reportOf(result, 'rate-limit-reset/1')?.reason).toBe(reason)
     expect(result.dependencies.runs).toBe(4)
   })
 })

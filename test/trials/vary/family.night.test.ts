@@ -4,7 +4,7 @@ import { ask, askNew, optionsFor, shown } from '../../judge/asked.ts'
 import { OBSERVABLE } from '../../judge/calibration.ts'
 import { choices } from '../../support/choices.ts'
 import { START } from '../../support/service.ts'
-import { type Client, carryOut } from './choosy-client.ts'
+import { type Client, carryOut } from '../client-in-process.ts'
 import { optionsOf } from './recorded-service.ts'
 import { reportOf, varyCommand } from './varied-client.ts'
 

@@ -3,12 +3,11 @@ import type { AlternativeReport } from '../../../src/trials/vary/judge.ts'
 import { type VaryOptions, type VaryResult, vary } from '../../../src/trials/vary/vary.ts'
 import { choices } from '../../support/choices.ts'
 
-/** Takes the order of a list for the order in which it has added the domains. */
-export const DEPENDS_ON_ORDER = `
-send POST /domains --data '{"domains":["shop.example.com","mail.example.com"]}'
-case $(send GET /domains) in
-  *'"shop.example.com","mail.example.com"]'*) ;;
-  *) echo 'The domains were not added.'; exit 1 ;;
+/** Takes what follows the first characters of a request id for that of a UUID. */
+export const DEPENDS_ON_ID = `
+case $(send GET /domains --include) in
+  *-[Rr]equest-[Ii]d:\\ ????????-????-*) ;;
+  *) echo 'The id is no UUID.'; exit 1 ;;
 esac
 `
 

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { alternatives } from '../../support/alternatives.ts'
 import { shellClient } from '../../support/shell-client.ts'
 import { only, reportOf, varyCommand, verdictsIn } from './varied-client.ts'
 
@@ -41,30 +40,7 @@ describe('vary', () => {
     const reached = ['domain-order/1', 'domain-order/2', 'quota-window/1', 'rate-limit-reset/1']
     const names = Object.keys(verdictsIn(result)).toSorted()
     expect(names).toEqual([...reached, 'request-id-format/1'])
-    expect(result.dependencies.alternatives).toHaveLength(alternatives.length)
     expect(result.dependencies.runs).toBe(2 + 5)
-  })
-
-  it('judges a client that sends other requests each time by several runs, and says so', async () => {
-    const choices = only('add-domains-status/1')
-    const command = shellClient(`send POST /domains --data '{"domains":["host-'$$'.example.com"]}'`)
-    const result = await varyCommand(command, { choices })
-    expect(result.notes).toEqual([expect.stringMatching(/^The command is unsteady: only one of two runs sent POST/)])
-    expect(verdictsIn(result)).toEqual({ 'add-domains-status/1': 'tolerates' })
-    expect(result.dependencies).toMatchObject({ runs: 5, baseline: { steady: false } })
-  })
-
-  it('decides nothing any more when its time is over', async () => {
-    const command = shellClient('send GET /domains; case $UNDERSTUDY_TRIAL in baseline*) ;; *) exec sleep 60 ;; esac')
-    const { dependencies } = await varyCommand(command, {
-      choices: only('quota-window', 'request-id-format'),
-      maxTime: 1_500,
-      jobs: 1,
-    })
-    const reason = 'The time of --max-time was over.'
-    expect(dependencies.alternatives).toMatchObject([1, 2].map(() => ({ verdict: 'inconclusive', reason })))
-    // What had not begun was not started.
-    expect(dependencies.runs).toBe(3)
   })
 
   it('leaves out what does not fit the fixture, and says why', async () => {

@@ -1,12 +1,17 @@
 import { connect } from 'node:net'
-import type { ServiceContract } from '../../../src/behaviour/operation.ts'
-import type { Contract } from '../../../src/contract/contract.ts'
-import type { Store } from '../../../src/store/store.ts'
-import type { CommandEnd, CommandRun } from '../../../src/trials/command.ts'
-import { sendRequest } from '../../support/request.ts'
-import { API_KEY, type TestService } from '../../support/service.ts'
+import type { ServiceContract } from '../../src/behaviour/operation.ts'
+import { type Contract, loadContract } from '../../src/contract/contract.ts'
+import type { ServerOptions } from '../../src/server/options.ts'
+import type { Store } from '../../src/store/store.ts'
+import type { CommandEnd, CommandRun } from '../../src/trials/command.ts'
+import { ExploreSession, type SessionTerms } from '../../src/trials/explore/session.ts'
+import { sendRequest } from '../support/request.ts'
+import { API_KEY, type TestService } from '../support/service.ts'
 
-/** A client in this process. It passes unless it throws; what it throws is its output. */
+/**
+ * A client in this process. It resolves to its exit code; without a number, it passes. What it throws is its output, and
+ * it fails.
+ */
 export type Client = (service: TestService, trial: string) => Promise<unknown>
 
 /** Runs a client in place of the process of a command. */
@@ -15,14 +20,29 @@ export function carryOut(client: Client): (run: Pick<CommandRun, 'environment'>)
     const usual = { signal: undefined, timedOut: false, interruptedBy: undefined, hasLeftBehind: false, seconds: 0 }
     const service = serviceAt(environment)
     try {
-      await client(service, environment['UNDERSTUDY_TRIAL'] ?? '')
-      return { ...usual, exitCode: 0, output: '' }
+      const result = await client(service, environment['UNDERSTUDY_TRIAL'] ?? '')
+      return { ...usual, exitCode: typeof result === 'number' ? result : 0, output: '' }
     } catch (error) {
-      return { ...usual, exitCode: 1, output: (error as Error).message }
+      return { ...usual, exitCode: 1, output: `Error: ${(error as Error).message}` }
     } finally {
       await service.stop()
     }
   }
+}
+
+/** A session of `explore` for a client. */
+export async function openSession(
+  client: Client,
+  options: ServerOptions,
+  more: Partial<SessionTerms> = {},
+): Promise<ExploreSession> {
+  const contract = await loadContract()
+  return new ExploreSession({
+    ...{ command: ['client'], environment: {}, variables: [], options: { apiKey: API_KEY, ...options } },
+    ...{ contract, contractWith: async () => contract, jobs: 2, timeout: undefined, window: undefined },
+    ...{ stop: new AbortController().signal, onSignal: undefined, redact: (text) => text, watch: () => {} },
+    ...{ carryOut: carryOut(client), ...more },
+  })
 }
 
 /** The service that the environment of a command names. Its clock is moved by the control plane. */
