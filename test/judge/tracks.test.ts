@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { SchemeTrack } from '../../src/judge/choice-tracks.ts'
 import { FigureTrack } from '../../src/judge/figures.ts'
 import type { Remark, Report } from '../../src/judge/findings.ts'
 import { readQuotaFields } from '../../src/judge/quota-fields.ts'
@@ -6,6 +7,7 @@ import { QuotaTrack } from '../../src/judge/quotas.ts'
 import { RequestIdTrack } from '../../src/judge/request-ids.ts'
 import { writeDate } from '../../src/service/response.ts'
 import { DATE, failure, readingOf, success } from '../exchanges/made-exchange.ts'
+import { sentWith } from './judged.ts'
 
 function remarksOf(take: (report: Report) => void): Remark[] {
   const remarks: Remark[] = []
@@ -180,4 +182,17 @@ describe('an X-Request-Id', () => {
     for (let index = 0; index < 6_000; index++) take(`other ${index}`, 3)
     expect(take('same', 4)).toMatchObject([{ what: 'headers/x-request-id/repeated' }])
   })
+})
+
+it('the refusal of another spelling of the scheme shows something only if the key is valid before and after it', () => {
+  const track = new SchemeTrack()
+  const take = (scheme: string, isRefused: boolean) => {
+    const answer = isRefused ? { status: 401, body: failure('unauthorized') } : { body: success({ domains: [] }) }
+    const change = sentWith({ kind: 'sent', scheme, key: 'key 1', isWord: true })
+    track.take(readingOf({ path: '/domains', ...answer }, change))
+    return track.isShown
+  }
+  const refusedAfterwards = [take('Bearer', false), take('bearer', true), take('Bearer', true), take('Bearer', false)]
+  expect(refusedAfterwards).toEqual([false, false, false, false])
+  expect([take('bearer', true), take('Bearer', false)]).toEqual([false, true])
 })

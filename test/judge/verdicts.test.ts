@@ -36,6 +36,11 @@ describe('decideVerdicts', () => {
     ['what is left', [see('1', 'c', 0, 2)], { id: 'c', verdict: 'undecided', evidence: ['1'], left: [0, 2] }],
     ['what two say together', ofC.slice(0, 2), { id: 'c', verdict: 'as chosen', evidence: ['1', '2'] }],
     [
+      'first what was seen most often',
+      [see('1', 'c', 0, 1), { ...see('2', 'c', 0, 2), count: 5 }],
+      { id: 'c', verdict: 'as chosen', evidence: ['2', '1'] },
+    ],
+    [
       'the shortest proof',
       [...ofC, see('4', 'c', 0)].slice(1, 2).concat(see('4', 'c', 0)),
       { id: 'c', verdict: 'as chosen', evidence: ['4'] },
