@@ -124,6 +124,7 @@ describe('of the last request is noted', () => {
     ['a write after a refusal', [{ ...ADD, status: 400 }, ADD], []],
     ['GET /dmarc with the same answer', [READ, READ], ['repeated-read']],
     ['GET /dmarc with another answer', [READ, { ...READ, received: '{}' }], []],
+    ['GET /dmarc with the last answer', [READ, ...Array(2).fill({ ...READ, received: '{}' })], ['repeated-read']],
     ['GET /dmarc after a refresh', [READ, { ...READ, at: START + 86_400_000 }], []],
     ['HEAD of /dmarc', [READ, { ...READ, method: 'HEAD' }], []],
     ['GET /dmarc that a fault answers', [READ, { ...READ, injected: true }], []],

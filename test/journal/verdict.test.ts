@@ -32,6 +32,7 @@ describe('The verdict', () => {
   it('explains the first ten violations, counts all, and keeps the first ten of the whole after it was cleared', async () => {
     expect(EXAMPLES).toBe(10)
     const { verdict, violate, explained } = startVerdict()
+    verdict.note(recorded({}), { ...EXCHANGE, started: 0, ended: 0 })
     violate(EXAMPLES + 1)
     expect(await idsOf(verdict.examples())).toEqual(ids(1, EXAMPLES))
     expect(explained()).toBe(EXAMPLES)

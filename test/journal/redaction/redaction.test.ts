@@ -68,6 +68,7 @@ describe('Several secrets are hidden', () => {
     [['northern', 'northern-lamps'], 'northern-lamps northern-lights', '[redacted] [redacted]-lights'],
     [['northern-lamps', 'northern-lights'], 'northern-l', 'northern-l'],
     [['lamp', 'lamps-of-the-north'], 'lamp lamps lamps-of-the-south', '[redacted] lamps lamps-of-the-south'],
+    [['northern-lamps', 'thern-lam'], 'a northern-lamps b', 'a [redacted] b'],
     [['northern-lamps', 'lamps-southern'], 'a northern-lamps-southern b', 'a [redacted] b'],
     [['abc'], 'abc abcd xabc a.abc abc, "abc"', '[redacted] abcd xabc a.abc [redacted], "[redacted]"'],
     [['schlüssel', '€€€€€€€€'], 'der schlüssel €€€€€€€€', 'der [redacted] [redacted]'],
