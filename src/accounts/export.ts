@@ -1,7 +1,7 @@
 import type { Contract } from '../contract/contract.ts'
-import type { AccountState, DomainNature, MonitoredDomain } from '../domain/account.ts'
+import type { AccountState, MonitoredDomain } from '../domain/account.ts'
 import { refreshOf } from '../domain/dmarc.ts'
-import type { Fixture, FixtureDomain, FixtureNature, Story } from '../domain/fixture.ts'
+import type { Fixture, FixtureDomain, Story } from '../domain/fixture.ts'
 import { givenFields } from '../domain/given-fields.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 
@@ -46,17 +46,13 @@ export function exportFixture(
 
 /** A domain in the form of a fixture. `refresh` is the same as for `exportFixture`. */
 function exportDomain(domain: MonitoredDomain, refresh: string): FixtureDomain {
-  const { name, spelling = name, addedAt, features, pin, pinnedAt } = domain
+  const { name, spelling = name, addedAt, features, profile, since, volume, policy, pin, pinnedAt } = domain
+  const began = since === undefined ? undefined : writeInstant(refreshOf(since, refresh))
   return {
     name: spelling,
     added_at: writeInstant(addedAt),
     ...(features.length > 0 && { features }),
-    ...exportNature(domain, refresh),
+    ...givenFields({ profile, since: began, volume, policy }),
     ...(pin !== undefined && { record: pin, ...(pinnedAt !== undefined && { record_since: writeInstant(pinnedAt) }) }),
   }
-}
-
-function exportNature({ profile, since, volume, policy }: DomainNature, refresh: string): Omit<FixtureNature, 'name'> {
-  const began = since === undefined ? undefined : writeInstant(refreshOf(since, refresh))
-  return givenFields({ profile, since: began, volume, policy })
 }

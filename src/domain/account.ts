@@ -7,7 +7,7 @@ import type { ApiKey } from './keys.ts'
 import type { ProfileName } from './profile.ts'
 
 /** The properties of a domain apart from its monitoring. By default, they follow from the seed and the name. */
-export interface DomainNature {
+interface DomainNature {
   profile?: ProfileName
   /** The refresh day on which the history of the profile began. */
   since?: number

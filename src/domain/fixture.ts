@@ -2,7 +2,7 @@ import type { PolicyTags, RecordPin } from './dmarc.ts'
 import type { ProfileName } from './profile.ts'
 
 /** A fixture's description of a domain, monitored or not. `since` is a moment, see `Fixture`. */
-export interface FixtureNature {
+interface FixtureNature {
   name: string
   profile?: ProfileName
   since?: string
