@@ -55,7 +55,7 @@ const REMEDIES: readonly (readonly [fits: (problem: Problem<string>) => boolean,
 export function correctBody(draft: BodyDraft, problems: readonly Problem<string>[]): boolean {
   const unknown = problems.filter(has('additionalProperties'))
   if (unknown.length > 0) {
-    for (const problem of unknown) placeField(draft, problem)
+    placeFields(draft, unknown)
     return true
   }
   const [fits, remedy] = REMEDIES.find(([fits]) => problems.some(fits)) ?? []
@@ -123,18 +123,21 @@ function presentGroup({ operation, query, rehearsal }: BodyDraft) {
   return operation.parameters.has('id') ? rehearsal.state.groups.get(query['id'] ?? '') : undefined
 }
 
-/** Gives an unknown field the name that was meant, or leaves it out. */
-function placeField(draft: BodyDraft, problem: Problem<string>): void {
-  const [name = ''] = stepsIn(problem.field)
+/** Gives each unknown field the name that was meant, or leaves it out. There may be a hundred thousand of them. */
+function placeFields(draft: BodyDraft, problems: readonly Problem<string>[]): void {
   const known = Object.keys(draft.operation.bodySchema?.['properties'] ?? {})
-  const meant = nearestName(
-    name,
-    known.filter((each) => !Object.hasOwn(draft.body, each)),
-  )
-  const fields = Object.entries(draft.body).map(([each, value]) => [each === name ? meant : each, value] as const)
-  draft.body = Object.fromEntries(fields.filter(([each]) => each !== undefined))
-  const why = sentence(draft, problem, undefined)
-  draft.changes.push(meant === undefined ? why : why.replace(/left out\.$/, `\`${meant}\` is meant.`))
+  const free = new Set(known.filter((each) => !Object.hasOwn(draft.body, each)))
+  const meant = new Map<string, string | undefined>()
+  for (const problem of problems) {
+    const [name = ''] = stepsIn(problem.field)
+    const nearest = nearestName(name, [...free])
+    if (nearest !== undefined) free.delete(nearest)
+    meant.set(name, nearest)
+    const why = sentence(draft, problem, undefined)
+    draft.changes.push(nearest === undefined ? why : why.replace(/left out\.$/, `\`${nearest}\` is meant.`))
+  }
+  const fields = Object.entries(draft.body).map(([name, value]) => [meant.has(name) ? meant.get(name) : name, value])
+  draft.body = Object.fromEntries(fields.filter(([name]) => name !== undefined))
 }
 
 function convertField({ operation }: BodyDraft, { name, value }: WrongPart): unknown {
