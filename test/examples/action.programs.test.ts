@@ -50,7 +50,12 @@ describe('The action', () => {
   it.for<[what: string, run: string, code: number, says: RegExp]>([
     ['a request violates the contract', 'node client.mjs violate', 1, REASON],
     ['the commands send nothing', 'true', 1, /No request has come/],
-    ['one of the commands fails', 'false | cat\necho end', 1, /The command failed with exit code 1\./],
+    [
+      'one of the commands fails',
+      'false | cat\necho end',
+      1,
+      /The command failed with exit code 1 before it sent a request/,
+    ],
   ])('fails with an annotation if %s', async ([, run, code, says], { folder }) => {
     const step = await runAction(makeClient(folder), { run })
     expect(step.code, step.stdout + step.stderr).toBe(code)
