@@ -28,8 +28,8 @@ export const NOTHING_DONE: Cleanup = {
 
 /** In milliseconds: how long the cleanup waits for a quota, even if the user did not ask for it. */
 const SHORT_WAIT = 60_000
-/** A service that does not remove what its lists show will not do so the next time. */
-const PASSES = 2
+/** A gateway may lose the removal of what the first pass has found. A service that removes nothing then never does. */
+const PASSES = 3
 
 /** Why something could not be sent or read. The cleanup ends with it. */
 class Hindrance extends Error {
