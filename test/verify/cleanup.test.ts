@@ -82,6 +82,17 @@ function instead(reply: WireResponse | Error, isInstead: (request: WireRequest, 
 const CUT = new ConnectionError('the connection was closed without a response', true)
 const isRemoval = ({ method }: WireRequest) => method === 'DELETE'
 
+/** The first two removals of the same group. */
+function twoOfOne(): (request: WireRequest) => boolean {
+  let first: string | undefined
+  let count = 0
+  return ({ method, path }) => {
+    if (method !== 'DELETE' || !path.startsWith('/domaingroups')) return false
+    first ??= path
+    return path === first && ++count <= 2
+  }
+}
+
 describe('the cleanup of verify', () => {
   it.each<[what: string, way: Way, creations?: ProbeRequest[]]>([
     ['the lists are as they should be', plain],
@@ -89,6 +100,7 @@ describe('the cleanup of verify', () => {
     ['one request is refused for the quota', instead(limited, (_, number) => number === 2)],
     ['a removal gets the page of a gateway', instead(page, (request, number) => isRemoval(request) && number < 3)],
     ['a removal is cut off', instead(CUT, (request, number) => isRemoval(request) && number < 4)],
+    ['the removal of one group gets such a page twice', instead(page, twoOfOne())],
     ['nothing was created', plain, []],
   ])('leaves nothing where %s', async (_, way, creations) => {
     const { cleanup, isAsBefore } = await restoreAfter(way, creations)
