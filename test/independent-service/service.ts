@@ -114,7 +114,8 @@ function isInGrace({ createdAt }: Key, now: number): boolean {
   return now - createdAt < WEEK
 }
 
-const INVISIBLE = /[\u00ad\u200b-\u200f\u2060\ufeff]/
+/** What a hostname never has, although `domainToASCII` drops it. */
+const INVISIBLE = /[\p{Cc}\u00ad\u200b-\u200f\u2060\ufeff]/u
 
 /** Whether every service must take it for a hostname, or none, or each as it likes. */
 function isHostname(text: string, { hostnames }: Profile): boolean {
@@ -135,9 +136,9 @@ function isHostname(text: string, { hostnames }: Profile): boolean {
   return hostnames.numericEnd || !/^\d+$/.test(labels.at(-1) ?? '')
 }
 
-/** What makes two names the same domain. */
+/** What makes two names the same domain. With an invisible character, a text is no name. */
 function sameness(name: string): string {
-  const ascii = /[^\x20-\x7e]/.test(name) ? domainToASCII(name) : name
+  const ascii = /[^\x20-\x7e]/.test(name) && !INVISIBLE.test(name) ? domainToASCII(name) : name
   return ascii.toLowerCase().replace(/\.$/, '')
 }
 
@@ -358,7 +359,8 @@ export class IndependentService {
     if (call === 'GET /domaingroups') {
       if (id === undefined || exists) return undefined
       if (id !== '') return check === 'unknown id' ? 'not_found' : undefined
-      return emptyIdRead === 'list' ? undefined : emptyIdRead
+      const code = emptyIdRead === 'list' ? undefined : emptyIdRead
+      return (check === 'unknown id') === (code === 'not_found') ? code : undefined
     }
     if (call !== 'PATCH /domaingroups' && call !== 'DELETE /domaingroups') return undefined
     if (id === undefined) return check === 'missing id' ? 'missing_id' : undefined
