@@ -305,6 +305,7 @@ const importState = deed(
     held.enter(fixture, run.world.now)
     await lookAgain({ run, held })
     if (!isExport) return
+    for (const { id } of fixture.groups ?? []) run.world.copiedIds.add(id)
     const [one, other] = [fixture, (await ask('GET', '/state')).data].map(
       ({ description: _, keys: __, ...rest }) => rest,
     )

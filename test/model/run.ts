@@ -158,8 +158,10 @@ export class Run {
   #nameGroup(held: Held | undefined, id: string, shown?: { id: string }): void {
     const group = held?.account.groups.find((each) => each.id === shown?.id)
     expect(id).toMatch(/^[0-9A-Za-z]{8}$/)
-    const taken = [...this.world.accounts.values()].flatMap(({ account }) => account.groups.map((each) => each.id))
-    expect([...taken, ...(held?.groupIds ?? [])], 'ids of other groups').not.toContain(id)
+    const present = [...this.world.accounts.values()].flatMap(({ account }) => account.groups.map((each) => each.id))
+    const others = present.filter((each) => !this.world.copiedIds.has(each))
+    const own = [...(held?.account.groups.map((each) => each.id) ?? []), ...(held?.groupIds ?? [])]
+    expect([...others, ...own], 'ids of other groups').not.toContain(id)
     held?.groupIds.add(id)
     if (group !== undefined) group.id = id
     if (shown !== undefined) shown.id = id

@@ -31,6 +31,8 @@ export class World {
   readonly accounts = new Map<string, Held>()
   /** Secrets of keys that the service chose. */
   readonly secrets: string[] = []
+  /** Ids of groups that an import has copied, and that an account whose past comes back gives again. */
+  readonly copiedIds = new Set<string>()
   verdict = { requests: 0, injected: 0, violations: 0 }
   /** Whether the clocks of accounts stand unless somebody moves them, because nobody moves the machine's. */
   readonly isStanding: boolean
