@@ -113,12 +113,13 @@ async function searchFaults(reading: Reading<typeof OPTIONS>, known: Known, exec
   })
 }
 
-/** The fault rules of `--replay`. @throws UsageError, FaultSetError */
+/** The fault rules of `--replay`, which may also be one rule. @throws UsageError, FaultSetError */
 async function readPlan(given: string, contract: Contract): Promise<readonly FaultRule[]> {
   const check = await loadRuleCheck(contract)
-  if (!given.trimStart().startsWith('[')) return (await loadFaultSets(given, check)).flatMap(({ rules }) => rules)
+  if (!/^\s*[[{]/.test(given)) return (await loadFaultSets(given, check)).flatMap(({ rules }) => rules)
   const source = `--replay ${shorten(given)}`
-  const plan = parseJson(given, (reason) => new UsageError(`${source}: ${reason}`)) as FaultRule[]
+  const parsed = parseJson(given, (reason) => new UsageError(`${source}: ${reason}`)) as FaultRule[] | FaultRule
+  const plan = Array.isArray(parsed) ? parsed : [parsed]
   const most = check.limits.faultsPerAccount
   if (plan.length < 1 || plan.length > most) throw new UsageError(`${source}: must have 1 to ${most} fault rules`)
   for (const [index, rule] of plan.entries()) {

@@ -114,6 +114,7 @@ const REFUSED: Readonly<Record<string, Row[]>> = {
     ['--replay nowhere.json -- true', /^nowhere\.json: The fault sets cannot be read \(ENOENT\); give /],
     ['--replay [ -- true', '--replay [: This is not valid JSON: …'],
     ['--replay [] -- true', '--replay []: must have 1 to 500 fault rules'],
+    ['--replay {} -- true', /^--replay {}#\/0: .*must have one of the fields respond, connection/],
     ['--replay [{}] -- true', /^--replay \[{}\]#\/0: .*must have one of the fields respond, connection/],
     ['--replay [{"respond":{"error":"teapot"}}] -- true', /^--replay .*#\/0\/respond\/error: .*not "teapot"\.$/],
   ],
