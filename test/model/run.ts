@@ -180,9 +180,9 @@ export class Run {
 
   /** Notes what journal, coverage and request ids must know of it. */
   #record(expected: Expected, received: Received | undefined): void {
-    const { held, before, isAccepted, isInjected, operation, response } = expected
+    const { held, before, isAccepted, isInjected, operation, response, code = '' } = expected
     if (operation !== undefined && !isInjected) {
-      const name = `${operation} ${outlineOf(response).split(' ').slice(0, 2).join(' ')}`.trim()
+      const name = `${operation} ${response.status} ${code}`.trim()
       this.reached.add(name)
       if (isAccepted) held?.shown?.set(name, (held.shown.get(name) ?? 0) + 1)
     }

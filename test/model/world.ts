@@ -7,6 +7,8 @@ import { BEGINNING, FIRST, secretOf } from './pool.ts'
 /** What must come back, and who has a record of it. */
 export interface Expected {
   response: ServiceResponse
+  /** Of a refusal, also of one without a body. */
+  code: string | undefined
   /** Absent for a path or a method that there is not. */
   operation: string | undefined
   /** The account whose key it has, or presents in a wrong way. */
@@ -97,7 +99,8 @@ export class World {
     if (isInjected) this.verdict.injected += 1
     if (isForbidden(outcome)) this.verdict.violations += 1
     const isAccepted = accepted !== undefined && !(outcome.kind === 'refused' && outcome.check === 'key')
-    return { response, operation, held, isAccepted, isInjected, before }
+    const code = outcome.kind === 'refused' ? outcome.code : undefined
+    return { response, code, operation, held, isAccepted, isInjected, before }
   }
 
   /** What the control plane does with the same request: by the same rules, but it costs no quota and meets no fault. */
