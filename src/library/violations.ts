@@ -8,6 +8,9 @@ import { readRequests } from './requests.ts'
 /** A request that violates the contract, with a request that would be accepted. */
 export type ViolationReport = VerdictReport['violations']['first'][number]
 
+/** The number of accounts that are remembered after their watch. */
+const FORMER = 1_000
+
 /** The maximum number of kinds of violations that an error describes. The others are counted. */
 export const DESCRIBED = 3
 /** After this many passes of the event loop, all data that has arrived at the server is processed. */
@@ -84,7 +87,7 @@ interface Watch extends Omit<WatchOptions, 'account'> {
 export class ViolationWatches {
   readonly #source: ViolationSource
   readonly #open = new Set<Watch>()
-  /** The accounts of former watches. A late request of theirs is charged to no other watch. */
+  /** The accounts of former watches. A late request of theirs is charged to no other watch. The oldest are dropped. */
   readonly #former = new Set<string>()
   /** The ordinal of the newest violation that was read. */
   #read = 0
@@ -120,6 +123,8 @@ export class ViolationWatches {
     const { account, name = account, permits } = watch
     if (account !== undefined) {
       this.#former.add(account)
+      const [oldest = ''] = this.#former
+      if (this.#former.size > FORMER) this.#former.delete(oldest)
       if (!permits) await this.#warnOfLosses(account, `${name}`)
     }
     if (watch.count > 0) throw errorOf(watch, this.#source.lasts)
