@@ -15,6 +15,8 @@ export interface Place {
   name: string
   /** Whether journal, verdict and snapshots end with a server. */
   forgets: boolean
+  /** Whether several servers answer, so that one may count a request first and another one decide first. */
+  isShared: boolean
   /** The status of the answer is 0 where none came. */
   ask(asked: Asked): Promise<Received>
   /** Ends a server and starts it again. */
@@ -101,6 +103,7 @@ async function openPlace(
   return {
     name,
     forgets,
+    isShared: each.length > 1,
     restart: (event) => restart(event, servers, open),
     async ask(asked) {
       const server = servers[turn++ % servers.length] as Understudy
