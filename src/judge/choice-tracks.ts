@@ -39,7 +39,7 @@ export class ChargeTrack {
   shown: 'authenticated' | 'successful' | undefined
   readonly #enough: typeof ENOUGH
   /** By path, what the latest response said, and when it was complete. */
-  readonly #latest = new Map<string, QuotaFields & { until: number }>()
+  readonly #latest = new Map<string, { fields: QuotaFields; until: number }>()
   #steps = { refused: 0, success: 0 }
 
   constructor(isSoleWriter: boolean) {
@@ -55,11 +55,12 @@ export class ChargeTrack {
       this.#latest.delete(operation.path)
       return
     }
-    this.#latest.set(operation.path, { ...fields, until: exchange.until })
+    this.#latest.set(operation.path, { fields, until: exchange.until })
     if (outcome.kind === 'refusal' && isOfGate(outcome.code)) return
-    if (last === undefined || exchange.overlaps || exchange.at < last.until || last.remaining === 0) return
-    if (last.limit !== fields.limit || Math.abs(last.end - fields.end) > TOLERANCE) return
-    const lowered = last.remaining - fields.remaining
+    if (last === undefined || exchange.overlaps || exchange.at < last.until) return
+    const { limit, remaining, end } = last.fields
+    if (remaining === 0 || limit !== fields.limit || Math.abs(end - fields.end) > TOLERANCE) return
+    const lowered = remaining - fields.remaining
     const kind = outcome.kind === 'success' ? 'success' : 'refused'
     if (lowered === 1) this.#steps[kind]++
     else if (lowered > 1) this.#steps = { refused: 0, success: 0 }
