@@ -51,8 +51,8 @@ export class AskedRequest {
     this.call = lenient.ok ? lenient.operation.id : ''
     const parameters = query === undefined ? NO_PARAMETERS : readParameters(query)
     const hasId = WITH_ID.has(this.call)
-    const ids = hasId ? parameters.filter(([name]) => name === 'id').map(([, value]) => value) : []
-    const asked = [...new Set(ids)].slice(0, IDS_READ)
+    const ids = hasId ? parameters.filter(([name]) => name === 'id').map(([, value]) => value) : NO_TEXTS
+    const asked = ids.length < 2 ? ids : [...new Set(ids)].slice(0, IDS_READ)
     this.ids = asked.length === 0 ? asked : [...new Set(asked.flatMap((id) => [id, ...groupsLike(id)]))]
     this.hasUnknownParameter = parameters.some(([name]) => !hasId || name !== 'id')
     this.form = Object.hasOwn(FORMS, this.call) ? FORMS[this.call] : undefined

@@ -27,15 +27,19 @@ export function findOverlaps(found: readonly FoundExchange[]): readonly boolean[
   // The order within a millisecond is known only within a file.
   const isBefore = (end: number, start: number, isSameFile: boolean) => (isSameFile ? end <= start : end < start)
   const ends = new Map<Recording, number>()
-  for (const [index, { at, over, mayChange, recording }] of found.entries()) {
-    for (const [other, end] of ends) if (!isBefore(end, at, other === recording)) overlaps[index] = true
+  found.forEach(({ at, over, mayChange, recording }, index) => {
+    ends.forEach((end, other) => {
+      if (!isBefore(end, at, other === recording)) overlaps[index] = true
+    })
     if (mayChange) ends.set(recording, Math.max(over, ends.get(recording) ?? over))
-  }
+  })
   const starts = new Map<Recording, number>()
-  for (const [index, { at, over, mayChange, recording }] of [...found.entries()].reverse()) {
-    for (const [other, start] of starts) if (!isBefore(over, start, other === recording)) overlaps[index] = true
+  found.toReversed().forEach(({ at, over, mayChange, recording }, index) => {
+    starts.forEach((start, other) => {
+      if (!isBefore(over, start, other === recording)) overlaps[found.length - 1 - index] = true
+    })
     if (mayChange) starts.set(recording, at)
-  }
+  })
   return overlaps
 }
 

@@ -148,18 +148,15 @@ export class HarRecording {
       const read = isObject(entry) ? this.#readEntry(entry, index + 1, recording) : 'is no object'
       if (typeof read === 'string') lose(read, index + 1)
       if (typeof read !== 'object') continue
-      found.push({ ...read, isAfterGap })
+      read.isAfterGap = isAfterGap
+      found.push(read)
       isAfterGap = false
     }
     return found
   }
 
   /** An entry, if it is an exchange with the service; or the reason if it cannot be used. */
-  #readEntry(
-    entry: Json,
-    number: number,
-    recording: Recording,
-  ): Omit<FoundExchange, 'isAfterGap'> | string | undefined {
+  #readEntry(entry: Json, number: number, recording: Recording): FoundExchange | string | undefined {
     const { isOwn } = recording
     const line = requestLineOf(entry, isOwn)
     if (line === undefined) return 'has no request with a method and a URL'
@@ -185,8 +182,11 @@ export class HarRecording {
       if (isKey(written)) recording.hasKeys = true
       this.#keys.credentialsOf(sent)
     }
-    const facts = { recording, entry, number, method, status: statusOf(entry['response']) }
-    return { ...facts, ...span, target: this.#basePath + rest, mayChange: changesSomething(method) }
+    const { at, until, over } = span
+    const [target, status] = [this.#basePath + rest, statusOf(entry['response'])]
+    const mayChange = changesSomething(method)
+    // Not by spreading: a recording has many entries, and such an object would be several times as large.
+    return { recording, entry, number, method, status, at, until, over, target, mayChange, isAfterGap: false }
   }
 
   #readExchange(found: FoundExchange, overlaps: boolean): Exchange {
@@ -247,9 +247,7 @@ function partOf(entry: Json, name: string): Json {
 const isHiddenKey = memoize(hidesKey, { limit: 1_000, longest: 200 })
 
 /** Whether a value of Authorization has the form that the service asks for. */
-function isKey(written: string): boolean {
-  return presentedSecretIn(written.trim()) !== undefined
-}
+const isKey = memoize((written) => presentedSecretIn(written.trim()) !== undefined, { limit: 1_000, longest: 200 })
 
 /** A request whose body may be read in another way if one of these fields is unknown. */
 const MEANING = ['content-type', 'content-encoding']

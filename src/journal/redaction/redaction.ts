@@ -165,9 +165,12 @@ export function hideSecrets(
   const plain = /[%\\]/.test(text) ? withoutEscapes(text) : text
   const isEscaped = plain !== text && rangesIn(plain, known).length > rangesIn(text, known).length
   const [shownText, limit] = isEscaped ? [plain, Math.max(0, end - (text.length - plain.length))] : [text, end]
+  const ranges = rangesIn(shownText, known)
+  // Nearly all texts are shown as they are.
+  if (ranges.length === 0 && limit >= shownText.length) return shownText
   let hidden = ''
   let shown = 0
-  for (const [first, last] of rangesIn(shownText, known)) {
+  for (const [first, last] of ranges) {
     if (first >= limit) break
     hidden += shownText.slice(shown, first) + labelOf(shownText.slice(first, last))
     shown = last
