@@ -28,8 +28,7 @@ const TAKES: Readonly<Record<string, (success: Admitted) => boolean>> = {
 }
 
 /** Judges a success: whether the request had to be refused, and what is certain of the data. */
-export function judgeSuccess(success: Omit<Admitted, 'isUnusual'>): void {
-  const { asked, belief, report } = success
+export function judgeSuccess({ asked, data, belief, source, report }: Omit<Admitted, 'isUnusual'>): void {
   const { sure, isOpen } = corridorOf(asked, belief)
   const isCertain = ({ reliesOn = [] }: SureReason) => reliesOn.every(belief.isCertain)
   const missing = sure.find(isCertain) ?? sure[0]
@@ -42,7 +41,8 @@ export function judgeSuccess(success: Omit<Admitted, 'isUnusual'>): void {
       return
     }
   }
-  if (TAKES[asked.call]?.({ ...success, isUnusual: isOpen }) === false) doubtWhatIsNamed(asked, belief)
+  const success = { asked, data, belief, source, report, isUnusual: isOpen }
+  if (TAKES[asked.call]?.(success) === false) doubtWhatIsNamed(asked, belief)
 }
 
 /** Judges a refusal: whether a reason is possible for it. */
