@@ -102,16 +102,18 @@ function edgesIn(
 ): LimitEdge[] {
   if (!isObject(schema)) return []
   const named = field === '' ? '' : `${field.replace(/^\//, '')} `
+  const steps = stepsOf(field)
   const own = Object.entries(KEYWORDS).flatMap(([keyword, { step, sizeOf }]) => {
     const limit = schema[keyword]
     if (typeof limit !== 'number') return []
     const code = codeFor(keyword, schema, defaults)
     const limited = { operation, path: operation.path, field, limit }
     return bothSides(`${operation.id} ${named}${keyword}`, limited, step, (observation, side, size) => {
-      const values = of === 'query' ? [observation.query[field]] : valuesAt(observation.body, stepsOf(field))
-      if (!values.some((value) => sizeOf(value) === size)) return false
-      if (side === 'at') return passedSchemas(observation, operation)
-      return observation.code === code && observation.reason === keyword
+      if (side === 'beyond' && (observation.code !== code || observation.reason !== keyword)) return false
+      const values = of === 'query' ? [observation.query[field]] : valuesAt(observation.body, steps)
+      return (
+        values.some((value) => sizeOf(value) === size) && (side === 'beyond' || passedSchemas(observation, operation))
+      )
     })
   })
   const properties = isObject(schema['properties']) ? Object.entries(schema['properties']) : []
