@@ -2,7 +2,7 @@ import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { refreshDay } from '../domain/dmarc.ts'
 import { itemsByOperation, shows } from './items.ts'
-import { evidenceOf, type Observation } from './observation.ts'
+import { evidenceOf, type Observation, type RuleEvidence } from './observation.ts'
 
 /** A kind of response, and how often the service and faults have given it. */
 export interface ResponseCount {
@@ -39,9 +39,11 @@ export class Coverage {
     else count.genuine++
     if (operation === undefined || injected) return
     const timesToday = code === undefined ? this.#noteSuccess(operation, now) : 0
-    const evidence = evidenceOf(observation, this.contract, timesToday)
+    let evidence: RuleEvidence | undefined
+    // Most requests come when all rules that they show are shown.
+    const findEvidence = () => (evidence ??= evidenceOf(observation, this.contract, timesToday))
     for (const item of itemsByOperation(this.contract).get(operation) ?? []) {
-      if (this.#shown.has(item.name) || !shows(item, observation, evidence)) continue
+      if (this.#shown.has(item.name) || !shows(item, observation, findEvidence)) continue
       this.#shown.add(item.name)
       this.#onShown?.(item.name)
     }

@@ -47,12 +47,12 @@ export const itemsByOperation = memoizeWeakly((contract: Contract): ReadonlyMap<
 })
 
 /** Whether the request shows the item, which is one of its operation. */
-export function shows(item: Item, observation: Observation, evidence: RuleEvidence): boolean {
+export function shows(item: Item, observation: Observation, findEvidence: () => RuleEvidence): boolean {
   if ('edge' in item) return item.edge.isShownBy(observation)
   const { code, reason } = observation
   const { rule } = item
   const isAnswered = code === undefined ? rule.refuses.length === 0 : isRefusedBy(rule, code, reason)
-  return isAnswered && rule.matches(evidence)
+  return isAnswered && rule.matches(findEvidence())
 }
 
 /** Sizes below or above which a value is refused, and the size of a value. JSON Schema counts code points. */

@@ -133,7 +133,7 @@ export function createRecorder({ contract, exchanges, clock, log, urls }: Record
       injection: injectionIn(exchange, hidden),
       injected: isInjected(exchange),
       keyEvidence: keyEvidenceOf(seen, gracePeriod),
-      group: group && hidden.within(decisivePart(group, value, contract)),
+      group: group && hidden.withinKept(decisivePart(group, value, contract)),
       duration,
       failure: failure === undefined ? undefined : hidden.redact(String((failure as Error)?.stack ?? failure)),
       moment,

@@ -50,6 +50,8 @@ export class RequestRedaction {
   readonly #limit: number
   readonly #longest: number
   readonly #recordLong: (body: Content) => RecordedBody
+  /** Hides the secrets in an object that is kept for as long as it is in an account. */
+  readonly withinKept: <Value extends object>(value: Value) => Value
   /** By their number: the last header fields, and how they are shown. Most come again at the same place. */
   readonly #seen = new Map<number, { fields: readonly string[]; shown: readonly string[] }>()
 
@@ -65,6 +67,7 @@ export class RequestRedaction {
     this.#longest = ESCAPED * Math.max(known.longest, credentials.longest, LONGEST_SHAPE)
     this.redact = (text, end) => hideSecrets(text, [known, credentials], labelOf, end)
     this.#recordLong = memoizeWeakly((body) => this.#record(body))
+    this.withinKept = memoizeWeakly((value) => this.within(value)) as RequestRedaction['withinKept']
   }
 
   /** Hides the secrets in an immutable JSON value. */
