@@ -231,3 +231,9 @@ it('A problem shows no secret, and of a long body only the beginning of its valu
   )
   expect(long.map((each) => each.value)).toEqual([`${'x'.repeat(490)}[redacted]…`, '[…]'])
 })
+
+it('An object that is kept in an account shows no secret, also when it comes again', () => {
+  const hidden = redactionOf(['Authorization', `Bearer ${SECRET}`])
+  const group = { name: SECRET }
+  expect([hidden.withinKept(group), hidden.withinKept(group)]).toEqual([{ name: '[redacted]' }, { name: '[redacted]' }])
+})
