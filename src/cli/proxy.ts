@@ -65,7 +65,7 @@ export const proxy = defineCommand('proxy', OPTIONS, async (reading, terminal) =
   const review = await openReview('proxy', reading, [{ source: sources.record, file: values.record }])
   const { choices } = review
   const target = await readTargetOption(reading, choices.contract.basePath)
-  if (isOwnAddress(target, values.host, values.port)) {
+  if (await isOwnAddress(target, values.host, values.port)) {
     throw new UsageError(`${sources.target}: is the proxy itself; give another --port`)
   }
   const ready = openReadyFile(reading)

@@ -1,7 +1,8 @@
-import { connect } from 'node:net'
+import { lookup } from 'node:dns/promises'
+import { BlockList, connect, isIPv6 } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { type ConnectionOptions, connect as connectSecurely, rootCertificates } from 'node:tls'
 import { type ConnectionFailure, explainFailure } from '../exchanges/connection-failure.ts'
-import { isLoopback } from '../ground/hosts.ts'
 import { clearTimeout, setTimeout } from '../ground/timers.ts'
 
 /** The service to which a proxy passes requests on. */
@@ -48,9 +49,36 @@ export function targetAt(written: string, usualPath: string, choices: TlsChoices
   }
 }
 
-/** Whether the target is the address on which a proxy would listen, as far as names tell. */
-export function isOwnAddress(target: ProxyTarget, host: string, port: number): boolean {
-  return port === target.port && (host === target.host || isLoopback(target.host))
+/**
+ * Whether a connection to the target reaches a proxy that listens on this host and port, so that each request would go
+ * round for ever.
+ */
+export async function isOwnAddress(target: ProxyTarget, host: string, port: number): Promise<boolean> {
+  if (port !== target.port) return false
+  const listening = await addressesOf(host)
+  const machine = Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address))
+  const own = new BlockList()
+  for (const address of listening.some((each) => LOOPBACK_OF.has(each)) ? machine : listening) {
+    own.addAddress(address, familyOf(address))
+  }
+  const asked = await addressesOf(target.host)
+  return asked.map((each) => LOOPBACK_OF.get(each) ?? each).some((each) => own.check(each, familyOf(each)))
+}
+
+/** The addresses that stand for all of a machine. A connection to one of them reaches its loopback address. */
+const LOOPBACK_OF: ReadonlyMap<string, string> = new Map([
+  ['0.0.0.0', '127.0.0.1'],
+  ['::', '::1'],
+])
+
+/** Those of a name, or an address itself; none if the name is not known. */
+async function addressesOf(host: string): Promise<string[]> {
+  const found = await lookup(host, { all: true }).catch(() => [])
+  return found.map(({ address }) => address)
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIPv6(address) ? 'ipv6' : 'ipv4'
 }
 
 /** Connects to the service once, within `patience` milliseconds; resolves to what is wrong, if anything is. */

@@ -147,6 +147,15 @@ const REFUSED: Readonly<Record<string, Row[]>> = {
       '--target http://localhost:4999 --port 4999',
       '--target http://localhost:4999: is the proxy itself; give another …',
     ],
+    ['--target http://0.0.0.0:4999 --port 4999', '--target http://0.0.0.0:4999: is the proxy itself; give another …'],
+    [
+      '--target http://[::ffff:127.0.0.1]:4999 --port 4999',
+      '--target http://[::ffff:127.0.0.1]:4999: is the proxy itself; give another …',
+    ],
+    [
+      '--target http://127.0.0.1:4999 --port 4999 --host 0.0.0.0 --no-admin',
+      '--target http://127.0.0.1:4999: is the proxy itself; give another …',
+    ],
     ['--target http://localhost:1 --host 0.0.0.0', `--host 0.0.0.0: ${open}`],
     ['--target https://a.example --ca none', '--ca none: The file cannot be read (ENOENT). Give certificates in PEM …'],
     ['--target https://a.example --ca no-certificate', '--ca no-certificate: The file has no certificate. Give …'],

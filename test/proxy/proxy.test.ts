@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { loadContract } from '../../src/contract/contract.ts'
 import { startProxy } from '../../src/proxy/proxy.ts'
-import { targetAt } from '../../src/proxy/target.ts'
+import { isOwnAddress, targetAt } from '../../src/proxy/target.ts'
 import { listenOn } from '../support/listening.ts'
 import { NO_JUDGE } from '../verify/runs.ts'
 
@@ -38,4 +38,12 @@ it('passes traffic on when the judge fails, and its verdict is not that it passe
     service: { findings: 0, exchanges: 2, not_judged: 1 },
   })
   expect(errors).toHaveBeenCalledTimes(1)
+})
+
+it.each<[target: string, host: string]>([
+  ['http://192.0.2.1:4999', '0.0.0.0'],
+  ['http://127.0.0.2:4999', '127.0.0.1'],
+  ['http://127.0.0.1:5000', '127.0.0.1'],
+])('%s is another service than a proxy on port 4999 of %s', async (target, host) => {
+  expect(await isOwnAddress(targetAt(target, '/api/v1'), host, 4999)).toBe(false)
 })
