@@ -49,6 +49,10 @@ const SEARCH_OPTIONS = {
 
 const OPTIONS = {
   ...SEPARATE_TRIAL_OPTIONS,
+  timeout: {
+    ...SEPARATE_TRIAL_OPTIONS.timeout,
+    defaultText: 'no limit without faults, then about three times the duration without faults',
+  },
   ...SEARCH_OPTIONS,
   window: {
     ...WINDOW.window,
