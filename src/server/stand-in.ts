@@ -50,8 +50,8 @@ export interface InternalOptions {
   journal?: Partial<JournalLimits> | undefined
   /** Called with the stand-in before its first request. */
   open?(standIn: StandIn): void
-  /** Makes the service that the doors call from the usual one, such as one that lets requests wait. */
-  turnstile?(service: Service): Service
+  /** The service that the doors call in place of the usual one, such as one that lets requests wait. */
+  wrapService?(service: Service): Service
 }
 
 export type Behaviours = Readonly<Record<string, OperationBehaviour>>
@@ -128,7 +128,7 @@ export async function openStandIn(
         exposed: Object.keys(contract.document.resolved.components?.headers ?? {}),
       }),
     })
-    const answer = internal.turnstile?.(service) ?? service
+    const answer = internal.wrapService?.(service) ?? service
     const standIn: StandIn = {
       ...{ answer, contract, store, journal, worlds, exchanges, opened, control, urls, namesUs, instance, log },
       ...{ apiKey, kept, exposed, stopping },
