@@ -36,8 +36,8 @@ const SEARCH_OPTIONS = {
   },
   replay: {
     kind: text,
-    placeholder: 'PLAN',
-    help: 'Run the command once with the faults of PLAN: a list of fault rules as JSON, or what --faults takes.',
+    placeholder: 'RULES',
+    help: 'Run the command once with these faults: a list of fault rules as JSON, or what --faults takes.',
   },
   failOn: {
     kind: someOf(['findings', 'inconclusive', 'gave-up']),
