@@ -166,7 +166,23 @@ const RULES: readonly (readonly [rule: string, check: Check, breaking: Readonly<
   ['has no cycle of imports', cycles, { 'server/a.ts': "import './b.ts'", 'server/b.ts': "export * from './a.ts'" }],
 ]
 
+/** The rooms in the table of the page about the architecture: level → names. */
+function roomsOnThePage(): string[][] {
+  const page = readFileSync(fileURLToPath(new URL('../docs/architecture.md', import.meta.url)), 'utf8')
+  const levels: string[][] = []
+  for (const [, level, names = ''] of page.matchAll(/^\| (\d+) \| (`[^|]+) \|/gm)) {
+    const rooms = [...names.matchAll(/`([\w.-]+)\/?`/g)].map(([, name = '']) => name)
+    levels[Number(level) - 1] = [...(levels[Number(level) - 1] ?? []), ...rooms]
+  }
+  return levels
+}
+
 describe('The program', () => {
+  it('has the levels that its page shows', () => {
+    const sorted = (levels: readonly (readonly string[])[]) => levels.map((rooms) => rooms.toSorted())
+    expect(sorted(roomsOnThePage())).toEqual(sorted(LEVELS))
+  })
+
   it('is read in full', () => {
     expect(new Set([...program.keys()].map(partOf))).toEqual(new Set(LEVELS.flat()))
   })

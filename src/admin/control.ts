@@ -6,10 +6,27 @@ import { refuse } from '../domain/errors.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
 import { isDeeperThan } from '../ground/nesting.ts'
 import { StoreError } from '../store/store-error.ts'
+import { aboutHandlers } from './about.ts'
+import { accountHandlers } from './accounts.ts'
 import { type ReachedPlace, urlsFor } from './address.ts'
-import type { AccountContext, ControlContext, ControlDeps, ControlOutcome } from './handler.ts'
-import { HANDLERS } from './handlers.ts'
+import { clockHandlers } from './clock.ts'
+import { coverageHandlers } from './coverage.ts'
+import { recordHandlers } from './daily-records.ts'
+import { domainHandlers } from './domains.ts'
+import { explanationHandlers } from './explanation.ts'
+import { faultHandlers } from './faults.ts'
+import { groupHandlers } from './groups.ts'
+import type { AccountContext, ControlContext, ControlDeps, ControlOutcome, Handlers } from './handler.ts'
+import { getHealth, getReadiness } from './health.ts'
+import { keyHandlers } from './keys.ts'
+import { overviewHandlers } from './overview.ts'
+import { quotaHandlers } from './quotas.ts'
 import { invalid, refusalFor, unknownAccount } from './refusals.ts'
+import { requestHandlers } from './requests.ts'
+import { snapshotHandlers } from './snapshots.ts'
+import { stateHandlers } from './state.ts'
+import { verdictHandlers } from './verdict.ts'
+import { verificationHandlers } from './verification.ts'
 
 export interface ControlRequest {
   parameters?: Readonly<Record<string, string>>
@@ -27,6 +44,29 @@ interface ConformingCall {
 
 /** The document says of each operation whether it has an account, and what its request is. */
 type AnyHandler = (call: ControlContext & ConformingCall & Partial<AccountContext>) => Awaitable<ControlOutcome>
+
+/** The implementation of each operation, by operationId. */
+const HANDLERS: Required<Handlers> = {
+  ...aboutHandlers,
+  getHealth,
+  getReadiness,
+  ...accountHandlers,
+  ...stateHandlers,
+  ...snapshotHandlers,
+  ...keyHandlers,
+  ...domainHandlers,
+  ...groupHandlers,
+  ...recordHandlers,
+  ...overviewHandlers,
+  ...clockHandlers,
+  ...quotaHandlers,
+  ...faultHandlers,
+  ...requestHandlers,
+  ...explanationHandlers,
+  ...verificationHandlers,
+  ...coverageHandlers,
+  ...verdictHandlers,
+}
 
 const CONFORMITY: ConformitySettings = { nullFields: 'wrong-type', unknownQueryParameters: 'refused' }
 

@@ -2,7 +2,7 @@ import { type Assumption, assumptionsOf, type OpenAnswers, overlayFor } from '..
 import { readSource } from '../contract/document.ts'
 import { readOverlays } from '../contract/overlay.ts'
 import { writeYaml } from '../contract/yaml.ts'
-import type { Json } from '../ground/json.ts'
+import { isObject, type Json } from '../ground/json.ts'
 import { shorten, showWritten } from '../ground/show.ts'
 import { describeObservability, observabilityOf, reportAssumption } from '../judge/observability.ts'
 import { type Options, optIn } from '../server/option.ts'
@@ -73,13 +73,19 @@ function writeList(all: readonly Assumption[]): string {
   const rows = [
     ['assumption', 'our choice', 'others', 'left open'],
     ...all.map(({ id, choice, alternatives, spec, reason = '' }) => {
-      const shown = alternatives.length === 0 ? reason : JSON.stringify(choice['value'] ?? choice)
+      const shown = alternatives.length === 0 ? reason : JSON.stringify(choice['value'] ?? choice, nameReference)
       return [id, shorten(shown, CHOICE_SHOWN), `${alternatives.length}`, shorten(spec, SPEC_SHOWN)]
     }),
   ]
   const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
   const lines = rows.map((row) => row.map((text, column) => text.padEnd(widths[column] ?? 0)).join('  '))
   return `${lines.join('\n')}\n\n${EXPLANATION}`
+}
+
+/** A reference by its name alone, because its path would leave no room for anything else. */
+function nameReference(_key: string, value: unknown): unknown {
+  const reference = isObject(value) ? value['$ref'] : undefined
+  return typeof reference === 'string' ? reference.slice(reference.lastIndexOf('/') + 1) : value
 }
 
 const EXPLANATION =

@@ -49,7 +49,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('./proxy.ts')).proxy,
   },
   calibrate: {
-    usage: 'calibrate [options] [FILE.har…]',
+    usage: 'calibrate [options] [FILE.har...]',
     summary:
       'Turn the choices that a service was seen to make, in recordings or in evidence, into an overlay for serve --overlay.',
     load: async () => (await import('./calibrate.ts')).calibrate,

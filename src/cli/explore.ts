@@ -31,13 +31,13 @@ const SEARCH_OPTIONS = {
   },
   runs: {
     kind: wholeNumber(1, 1_000_000),
-    help: 'Maximum number of starts of the command, the baseline included.',
+    help: 'Maximum number of starts of the command, those without faults included.',
     defaultText: 'as often as the budget allows',
   },
   replay: {
     kind: text,
-    placeholder: 'PLAN',
-    help: 'Run the command once with the faults of PLAN: a list of fault rules as JSON, or what --faults takes.',
+    placeholder: 'RULES',
+    help: 'Run the command once with these faults: a list of fault rules as JSON, or what --faults takes.',
   },
   failOn: {
     kind: someOf(['findings', 'inconclusive', 'gave-up']),
@@ -49,6 +49,10 @@ const SEARCH_OPTIONS = {
 
 const OPTIONS = {
   ...SEPARATE_TRIAL_OPTIONS,
+  timeout: {
+    ...SEPARATE_TRIAL_OPTIONS.timeout,
+    defaultText: 'no limit without faults, then about three times the duration without faults',
+  },
   ...SEARCH_OPTIONS,
   window: {
     ...WINDOW.window,
@@ -93,9 +97,9 @@ async function searchFaults(reading: Reading<typeof OPTIONS>, known: Known, exec
       optional: rest(optional),
       watch: (text) => execution.show(text),
     })
-    const baseline = await session.establish()
-    if (typeof baseline === 'string') return execution.say(baseline, execution.times.interruptedWith ?? 1)
-    const search = new FaultSearch(session, baseline)
+    const faultless = await session.establish()
+    if (typeof faultless === 'string') return execution.say(faultless, execution.times.interruptedWith ?? 1)
+    const search = new FaultSearch(session, faultless)
     const found = plan === undefined ? await search.search() : await search.replay(plan)
     const times = execution.times
     const isWhole = () => found.left === 0 && times.interruptedWith === undefined
@@ -105,7 +109,7 @@ async function searchFaults(reading: Reading<typeof OPTIONS>, known: Known, exec
       failsOnGaveUp: values.failOn.includes('gave-up'),
       failsIfInconclusive: values.failOn.includes('inconclusive'),
       countsRuns: values.runs !== undefined,
-      isStable: baseline.isStable,
+      isStable: faultless.isStable,
       known: known.apply(found.findings, isWhole),
       ...{ redact: terminal.redact, writeCommandLine: terminal.writeCommandLine },
     })

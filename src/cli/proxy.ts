@@ -203,7 +203,7 @@ async function report(running: RunningProxy, session: ProxySession): Promise<num
     warnings: warningsOf(running, recording),
     facts: listFacts({
       'Passed on': `${plural(sightings.exchanges, 'request')} to ${target.url}`,
-      Recording: recording !== undefined && `${values.record}, ${recording.entries} exchanges`,
+      Recording: recording !== undefined && `${values.record}, ${plural(recording.entries, 'exchange')}`,
     }),
   })
   // If this program could not judge an exchange, that is its own failure.

@@ -2,6 +2,7 @@ import type { Choices } from '../contract/choices.ts'
 import { HarError } from '../exchanges/har/file.ts'
 import type { RecordingCounts } from '../exchanges/har/reader.ts'
 import { HarRecording } from '../exchanges/har/reader.ts'
+import { plural } from '../ground/plural.ts'
 import { nextTurn } from '../ground/timers.ts'
 import { type Conclusion, Judge } from '../judge/judge.ts'
 import { optIn } from '../server/option.ts'
@@ -70,10 +71,10 @@ export async function judgeRecordings(
 function describe({ baseUrl: service, size, tally, hosts }: HarRecording, isStopped: boolean) {
   const { lost, problems, broken } = tally
   const remedy = service === undefined ? ' Say with --base-url where the service is.' : ''
-  const nothing =
-    lost > 0
-      ? `No request to the service can be read. ${problems[0] ?? ''}`
-      : `No request went to ${service ?? 'a path of the service'}. ${hosts}${remedy}`
+  const isUnreadable = size === 0 && lost > 0
+  const nothing = isUnreadable
+    ? `No request to the service can be read. ${problems[0] ?? ''}`
+    : `No request went to ${service ?? 'a path of the service'}. ${hosts}${remedy}`
   const stopped = 'It was told to stop before all exchanges were judged.'
   const others = lost - problems.length
   const asides = Object.entries(ASIDES).flatMap(([kind, words]) => {
@@ -82,7 +83,10 @@ function describe({ baseUrl: service, size, tally, hosts }: HarRecording, isStop
   })
   return {
     failures: [...broken, ...(isStopped ? [stopped] : []), ...(size > 0 ? [] : [nothing])],
-    warnings: [...problems, ...(others > 0 ? [`${others} more entries cannot be read.`] : [])],
+    warnings: [
+      ...(isUnreadable ? problems.slice(1) : problems),
+      ...(others > 0 ? [`${plural(others, 'more entry', 'more entries')} cannot be read.`] : []),
+    ],
     leftOut: asides.join(', '),
   }
 }

@@ -23,7 +23,7 @@ const OPTIONS = {
   minCoverage: {
     kind: wholeNumber(0, 100),
     placeholder: 'PERCENT',
-    help: 'Fail if the command saw less of the responses, by operation, status and code, that a client can bring about.',
+    help: 'Fail if the command saw a smaller share of the responses, by operation, status and code, that a client can cause.',
   },
   keep: optIn(
     'Keep the server after the command until the program is told to stop, so that the dashboard can show each request.',

@@ -49,7 +49,9 @@ export async function checkSource(source: Json, file = OWN_DOCUMENT): Promise<vo
   const options = { resolve: { external: false }, dereference: { circular: false } } as const
   await SwaggerParser.validate(structuredClone(source) as never, options).catch((error: SchemaError) => {
     const [first] = error.details ?? []
-    const words = error.message.replace('[object Object]', 'This').replace(/\.?(\n.*)?$/s, '.')
+    const words = error.message
+      .replace('[object Object] is not a valid Openapi API definition', 'The document has no paths')
+      .replace(/\.?(\n.*)?$/s, '.')
     if (first === undefined) throw new ContractError(file, '', words)
     const { pointer, reason } = violationOf(first)
     throw new ContractError(file, pointer, `The value ${reason}.`)

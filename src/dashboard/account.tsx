@@ -129,7 +129,7 @@ function About({ account: { id, plan, seed, fixture, created_at } }: { account: 
   return (
     <Card title={`The account ${id}`}>
       {/* biome-ignore lint/a11y/noLabelWithoutControl: the select is the control. */}
-      <label class="check">
+      <label class="row">
         Plan
         <Select
           {...{ values: FACTS.plans, value: plan }}

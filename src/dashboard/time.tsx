@@ -116,7 +116,7 @@ function Snapshots() {
       <Form
         fields={[
           { name: 'name', label: 'Name', required: true },
-          { name: 'replace', label: 'Replace an old one', type: 'checkbox', as: 'true or false' },
+          { name: 'replace', label: 'Replace one that exists', type: 'checkbox', as: 'true or false' },
         ]}
         submit="Take a snapshot"
         work={take}

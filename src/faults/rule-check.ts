@@ -1,3 +1,4 @@
+import { refusalFor } from '../behaviour/conformity.ts'
 import { codesOf, type Operation, operationOf } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { type ControlLimits, loadControlApi, readLimits } from '../contract/control-api.ts'
@@ -23,8 +24,8 @@ export async function loadRuleCheck(contract: Contract): Promise<RuleCheck> {
 
   function firstProblem(rule: FaultRule): Problem<string> | undefined {
     if (isDeeperThan(limits.nestingLimit, rule)) return invalid('', undefined, 'too-deep')
-    const [misshapen] = operationOf(api, 'addFault')?.checkBody(rule) ?? []
-    return misshapen ?? findRuleProblem(rule, contract, limits)
+    const misshapen = refusalFor(operationOf(api, 'addFault')?.checkBody(rule) ?? [], api.catalogue)
+    return misshapen?.problems[0] ?? findRuleProblem(rule, contract, limits)
   }
 
   return {

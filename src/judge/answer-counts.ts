@@ -60,7 +60,7 @@ function reasonAgainst({ exchange, operation, outcome, failed, response }: ReadE
   const { method, body: sent } = exchange.request
   const { status } = response
   if (exchange.response === undefined)
-    return because('No response was recorded.', 'Record until the response is there.')
+    return because('No response was recorded, or none with header fields.', 'Record whole responses.')
   if (failed === 'gateway') return GATEWAY
   if (method === 'HEAD') return because('A response to HEAD has no body.', 'Send GET.')
   for (const body of operation?.readsBody ? [response.body, sent] : [response.body]) {

@@ -37,7 +37,7 @@ export function refuseReportTarget(written: string): string {
   const [name = '', ...rest] = written.split('=')
   const format = FORMAT_NAMES.find((each) => each === name)
   if (format === undefined) {
-    const nearest = nearestName(name, FORMAT_NAMES)
+    const nearest = FORMAT_NAMES.find((each) => FORMATS[each].ending === name) ?? nearestName(name, FORMAT_NAMES)
     return nearest === undefined
       ? `must be FORMAT=FILE, where FORMAT is ${FORMAT_NAMES.join(', ')}`
       : `did you mean ${nearest}=${rest.join('=') || 'FILE'}?`

@@ -83,7 +83,7 @@ function writeAtOnce(response: ServerResponse, status: number, headers: Headers)
 }
 
 /** A response with a written header, its body, and what to do if it cannot be sent. */
-interface Post {
+interface PreparedResponse {
   response: ServerResponse
   body: Content
   fail(error: unknown, response: ServerResponse): void
@@ -93,13 +93,13 @@ interface Post {
  * Responses that are sent together, after everything that has arrived by now is answered. So a client that waits for
  * several of them is woken only once, which would else take a fifth of the time of a small request.
  */
-let ready: Post[] = []
+let ready: PreparedResponse[] = []
 
 /** Sends all responses now: before something else happens to their connections. */
 export function sendAll(): void {
-  const posts = ready
+  const responses = ready
   ready = []
-  for (const { response, body, fail } of posts) {
+  for (const { response, body, fail } of responses) {
     // A middleware that has replaced `end` may throw, which must not lose the other responses.
     try {
       end(response, body)

@@ -12,12 +12,12 @@ import type { StandIn } from './stand-in.ts'
  */
 const INSIDE = Symbol.for('dmarc-understudy.inside')
 
-/** Lets `standIn` find the stand-in behind what its user has. */
-export function letIn<Outside extends object>(inside: StandIn, outside: Outside): Outside {
+/** The object that a user gets, from which `standInOf` finds the stand-in again. */
+export function attachStandIn<Outside extends object>(inside: StandIn, outside: Outside): Outside {
   return Object.assign(outside, { [INSIDE]: () => inside })
 }
 
-export function insideOf(service: object): StandIn | undefined {
+export function standInOf(service: object): StandIn | undefined {
   return (service as { [INSIDE]?: () => StandIn })[INSIDE]?.()
 }
 
@@ -38,7 +38,7 @@ export interface RunningStandIn {
  * @throws TypeError if the stand-in runs in another process
  */
 export function standIn(service: RunningStandIn): Middleware {
-  const inside = insideOf(service)
+  const inside = standInOf(service)
   if (inside === undefined) {
     const remedy = 'Start one with startUnderstudy() of dmarc-understudy, or let the client use its baseUrl.'
     throw new TypeError(`standIn(service) needs a stand-in that runs in this process. ${remedy}`)

@@ -147,7 +147,7 @@ const SERVER_OPTIONS = {
   },
   maxAccounts: {
     kind: wholeNumber(1, 10_000_000),
-    help: 'Maximum number of accounts. To make room, the sandbox is deleted that was idle for longest.',
+    help: 'Maximum number of accounts. To make room, the sandbox that was idle for longest is deleted.',
     default: 10_000,
   },
   journal: {

@@ -6,7 +6,7 @@ import type { Log } from '../ground/log.ts'
 import { createApplication, serveControl } from './app.ts'
 import { type Fetch, openFetch } from './fetch.ts'
 import { closeServer, createHttpServer, listen } from './http-server.ts'
-import { letIn } from './middleware.ts'
+import { attachStandIn } from './middleware.ts'
 import { type CompleteOptions, completeOptions, refuseContradictions, type ServerOptions } from './options.ts'
 import { type Behaviours, type InternalOptions, openStandIn } from './stand-in.ts'
 
@@ -119,7 +119,7 @@ async function composeServer(
       await opened.close()
     }
     const stopOnce = () => (stopped ??= stop())
-    return letIn(standIn, {
+    return attachStandIn(standIn, {
       ...{ baseUrl, apiKey, fetch, instance, kept, exposed, contract },
       adminUrl: options.admin ? urls.adminUrl : undefined,
       stop: stopOnce,

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events'
+import { getHeapStatistics } from 'node:v8'
 import type { ExchangeLog } from '../accounts/exchange-log.ts'
 import { loadFixture, secretsOf } from '../accounts/fixture.ts'
 import { Worlds } from '../accounts/worlds.ts'
@@ -15,7 +16,6 @@ import type { ExplanationReport } from '../explain/explanation.ts'
 import { type FaultSet, loadFaultSets } from '../faults/fault-sets.ts'
 import { createHostCheck, type HostCheck, isLoopback } from '../ground/hosts.ts'
 import type { Log } from '../ground/log.ts'
-import { readHeapLimit } from '../ground/machine.ts'
 import { findPublicKey, nameInstance } from '../ground/secrets.ts'
 import { JOURNAL_LIMITS, Journal, type JournalLimits } from '../journal/journal.ts'
 import { redactLog } from '../journal/redaction/redacted-log.ts'
@@ -50,8 +50,8 @@ export interface InternalOptions {
   journal?: Partial<JournalLimits> | undefined
   /** Called with the stand-in before its first request. */
   open?(standIn: StandIn): void
-  /** Makes the service that the doors call from the usual one, such as one that lets requests wait. */
-  turnstile?(service: Service): Service
+  /** The service that the doors call in place of the usual one, such as one that lets requests wait. */
+  wrapService?(service: Service): Service
 }
 
 export type Behaviours = Readonly<Record<string, OperationBehaviour>>
@@ -128,7 +128,7 @@ export async function openStandIn(
         exposed: Object.keys(contract.document.resolved.components?.headers ?? {}),
       }),
     })
-    const answer = internal.turnstile?.(service) ?? service
+    const answer = internal.wrapService?.(service) ?? service
     const standIn: StandIn = {
       ...{ answer, contract, store, journal, worlds, exchanges, opened, control, urls, namesUs, instance, log },
       ...{ apiKey, kept, exposed, stopping },
@@ -178,7 +178,7 @@ async function openAccounts(
   const ofSets = faultSets.flatMap(({ name, rules }) => rules.map((rule) => ({ set: name, rule })))
   const faults = [...(internal.faults ?? []).map((rule) => ({ rule })), ...ofSets]
   const full = 'The journal is full: from now on, it forgets old requests of the accounts that have most.'
-  const total = Math.min(JOURNAL_LIMITS.total, JOURNAL_SHARE * readHeapLimit())
+  const total = Math.min(JOURNAL_LIMITS.total, JOURNAL_SHARE * getHeapStatistics().heap_size_limit)
   const limits = { entries: options.journal, total, ...internal.journal }
   const journal = new Journal(limits, () => log.warn({}, full), secrets)
   const randomKeys = !isLoopback(options.host)

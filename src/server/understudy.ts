@@ -1,6 +1,6 @@
 import type { AccountWithKey } from '../library/account.ts'
 import { type Library, openDirectLibrary } from '../library/library.ts'
-import { insideOf } from './middleware.ts'
+import { standInOf } from './middleware.ts'
 import type { ServerOptions } from './options.ts'
 import { type RunningServer, startServer } from './server.ts'
 import type { Behaviours, InternalOptions, StandIn } from './stand-in.ts'
@@ -32,5 +32,5 @@ export async function openUnderstudy(
 ): Promise<Understudy> {
   const server = await startServer(options, behaviours, internal)
   // Not a copy, which would load what is only loaded when it is first used.
-  return Object.assign(server, openDirectLibrary({ ...(insideOf(server) as StandIn), baseUrl: server.baseUrl }))
+  return Object.assign(server, openDirectLibrary({ ...(standInOf(server) as StandIn), baseUrl: server.baseUrl }))
 }

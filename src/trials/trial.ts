@@ -92,7 +92,7 @@ export async function runTrial(trial: Trial): Promise<TrialResult> {
     ...{ contract: trial.contract, faults: trial.plan },
     ...(!onlyJudges && { journal: { body: BODY } }),
     ...((refusalDelay > 0 || before) && {
-      turnstile: (answer) => async (arrival) => {
+      wrapService: (answer) => async (arrival) => {
         const { contract, stopping } = opened as StandIn
         if (!isBegun) isBegun = (await before?.(opened as StandIn)) ?? true
         const delivery = await answer(arrival)

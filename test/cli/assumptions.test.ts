@@ -18,6 +18,7 @@ describe('assumptions', () => {
     expect(of('status-not-monitored')).toEqual([
       ...['status-not-monitored', '{"status":400}', '3', 'HTTP status codes for each error code: not shown.'],
     ])
+    expect(of('create-group-status')?.[1]).toBe('{"responses":{"200":"DomainGroupCreated","201":null}}')
     expect(of('policies')).toEqual(['policies', expect.any(String), '0', expect.any(String)])
   })
 

@@ -60,6 +60,17 @@ describe('check', () => {
     expect(statSync(evidence).mode & 0o777).toBe(0o600)
   })
 
+  it('says once why each entry of an unreadable recording is none', async ({ folder }) => {
+    const { code, stderr, report } = await check(folder, [harOf([1, 2, 3, 4])])
+    expect(code).toBe(1)
+    expect(report.failures).toEqual([expect.stringMatching(/be read\. .*1\.har: Entry 1 is no object\.$/)])
+    expect(report.warnings).toEqual([
+      ...[2, 3].map((entry) => expect.stringMatching(`1\\.har: Entry ${entry} is no object\\.$`)),
+      '1 more entry cannot be read.',
+    ])
+    expect(stderr.match(/Entry 1 /g)).toHaveLength(2)
+  })
+
   it('fails on what is wrong, with the request and the id of the finding, unless a baseline accepts it', async ({
     folder,
   }) => {

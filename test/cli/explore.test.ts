@@ -26,6 +26,11 @@ describe('explore', () => {
     await expectRefusal(['explore', ...options, '--', 'sh', '-c', code], 1, message)
   })
 
+  it('does not say in its help that a run with a fault may take any time', async () => {
+    const { stdout } = await runInProcess(['explore', '--help'])
+    expect(stdout).toMatch(/--timeout .* Default: no limit without faults, then /)
+  })
+
   it('finds what breaks a client, and writes the report, the line that replays it, and a baseline that accepts it', async ({
     folder,
   }) => {

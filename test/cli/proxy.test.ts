@@ -60,6 +60,7 @@ describe('proxy', () => {
     const { code, stderr } = await running.ended
     expect(code).toBe(0)
     expect(stderr).toContain('which were passed on and not judged: 1.')
+    expect(stderr).toMatch(/^Recording +.*har, 4 exchanges$/m)
     const { entries } = JSON.parse(readFileSync(har, 'utf8')).log as { entries: { response: { status: number } }[] }
     expect(entries.map(({ response }) => response.status)).toEqual([200, 200, 400, 404])
     expect(JSON.parse(readFileSync(json, 'utf8'))).toMatchObject({ exchanges: 3 })

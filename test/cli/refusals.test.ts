@@ -97,6 +97,7 @@ const REFUSED: Readonly<Record<string, Row[]>> = {
     ['--set-env API -- true', `--set-env API: ${template}`],
     ['--report json=/no/such/folder/run.json -- true', `--report json=/no/such/folder/run.json: ${noFolder}`],
     ['--report jsno=run.json -- true', '--report jsno=run.json: did you mean json=run.json?'],
+    ['--report xml=run.xml -- true', '--report xml=run.xml: did you mean junit=run.xml?'],
     ['-- no-such-command', noCommand, 127],
     ['-- ./no/such/command', './no/such/command: there is no such command', 127],
     ['-- /etc/passwd', '/etc/passwd: cannot be run: it is not executable (chmod +x makes it so)', 126],
@@ -116,6 +117,7 @@ const REFUSED: Readonly<Record<string, Row[]>> = {
     ['--replay [] -- true', '--replay []: must have 1 to 500 fault rules'],
     ['--replay {} -- true', /^--replay {}#\/0: .*must have one of the fields respond, connection/],
     ['--replay [{}] -- true', /^--replay \[{}\]#\/0: .*must have one of the fields respond, connection/],
+    ['--replay [{"delay":5}] -- true', /^--replay .*#\/0\/delay: The field `0\.delay` is unknown\.$/],
     ['--replay [{"respond":{"error":"teapot"}}] -- true', /^--replay .*#\/0\/respond\/error: .*not "teapot"\.$/],
   ],
   verify: [

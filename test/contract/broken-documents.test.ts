@@ -72,7 +72,7 @@ const EXTENSIONS: Breakage[] = [
   ['/x-settings/routing/x-colour', 'blue', only('value, description, x-assumption')],
   [`${ROUTING}/alternatives`, undefined, MISSING],
   mustBe(`${ROUTING}/alternatives`, [{}], 'have at least 1 field', '/0'),
-  ['/paths', undefined, 'This is not a valid Openapi API definition.', { at: '' }],
+  ['/paths', undefined, 'The document has no paths.', { at: '' }],
   ['/paths/~1dmarc/x-quota/limit', undefined, MISSING],
   mustBe('/components/responses/NotFound/x-codes', ['not_found', 'not_found'], TWICE),
   [`${ERRORS}/not_found/message`, undefined, MISSING],

@@ -61,7 +61,7 @@ describe('the snapshots', () => {
     await take()
     await warns(snapshots(page), 'taken')
     await send('POST', '/domains', { domains: ['new.example'] })
-    await snapshots(page).getByLabel('Replace an old one').check()
+    await snapshots(page).getByLabel('Replace one that exists').check()
     await press(snapshots(page), 'Take a snapshot')
     await see(kept, /· 1 domain ·/)
     await press(kept, 'Delete before')

@@ -147,7 +147,7 @@ describe('The report of exchanges', () => {
 describe('The answers of a service', () => {
   it.each<[what: string, exchange: Parameters<typeof exchangeOf>[0], reason: string | undefined]>([
     ['a success', {}, undefined],
-    ['no response', { status: 0 }, 'No response was recorded.'],
+    ['no response', { status: 0 }, 'No response was recorded, or none with header fields.'],
     ['a failure', { status: 500 }, 'The service failed with 500.'],
     ['a page of a gateway', { status: 503 }, GATEWAY.reason],
     ['rate_limited with any status', { status: 503, code: 'rate_limited' }, 'The quota was used up.'],

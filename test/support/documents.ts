@@ -73,7 +73,7 @@ export function withoutAccidents(output: string): string {
       .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'ID')
       .replaceAll(/\d+ of your command, about [\d.]+ s each/g, 'runs')
       // How many trials run at the same time depends on the machine, and so does how many runs that takes to find out.
-      .replaceAll(/^(Runs {2,})\d+(, the baseline included)$/gm, '$1N$2')
+      .replaceAll(/^(Runs {2,})\d+(, those without faults included)$/gm, '$1N$2')
       .replaceAll(/^(Trials {2,}).+$/gm, '$1')
   )
 }

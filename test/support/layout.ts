@@ -2,7 +2,8 @@ import type { Page } from 'playwright-core'
 
 /**
  * What is wrong with the layout of what a page shows now: that the page scrolls sideways, controls that are too small to
- * touch, texts that are cut off, texts that lie upon each other, and controls that something lies upon.
+ * touch, labels of one word and shares that are broken into lines, texts that are cut off, texts that lie upon each
+ * other, and controls that something lies upon.
  */
 export function findLayoutProblems(page: Page): Promise<string[]> {
   return page.evaluate<string[]>(FIND)
@@ -96,6 +97,8 @@ const FIND = `(() => {
     const style = getComputedStyle(element)
     const range = document.createRange()
     range.selectNodeContents(node)
+    const isWhole = (element.localName === 'label' && !node.data.trim().includes(' ')) || /^[\\d.]+ %$/.test(node.data)
+    if (isWhole && range.getClientRects().length > 1) problems.push('is broken into lines: ' + name(element))
     for (const line of range.getClientRects()) {
       const seen = clip(line, element)
       if (seen === undefined) continue

@@ -27,7 +27,7 @@ const explore = (id: string, does: string, finds: string, runs: number): Mistake
   ...{ id, does, tool: 'explore', finds, runs },
 })
 
-/** The table in docs/trials.md has these rows. */
+/** The table in docs/trials.md has these rows, those of 401 and 403 as one. */
 export const MISTAKES: readonly Mistake[] = [
   explore('no-retry', 'does not look again after a lost response', 'false failure (lost-response)', 10),
   explore(

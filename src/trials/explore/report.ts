@@ -33,7 +33,7 @@ export interface ExploreTerms extends CommandTimes {
   command: readonly string[]
   /** The options that a replay also needs, as words. */
   options: readonly string[]
-  /** How often the command was started, including the baselines, and the seconds for one start. */
+  /** How often the command was started, including those without faults, and the seconds for one start. */
   runs: number
   pace: number
   /** Whether the number of runs was limited, and not the time. */
@@ -299,7 +299,7 @@ function factsOf({ unmet, left, gaveUp }: Exploration, { runs, window, isStable,
     return count > 0 ? [`${count} ${state}`] : []
   })
   return listFacts({
-    Runs: `${runs}, the baseline included`,
+    Runs: `${runs}, those without faults included`,
     'Gave up':
       gaveUp.length > 0 &&
       `${plural(gaveUp.length, 'time')}, at ${operations}: ${failsOnGaveUp ? GAVE_UP : `${GAVE_UP}, which fails nothing without --fail-on gave-up`}`,

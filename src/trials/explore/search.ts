@@ -66,7 +66,7 @@ export interface TierCount {
 }
 
 export interface Exploration {
-  /** How many requests of the baseline a fault can meet. */
+  /** How many requests of the run without faults a fault can meet. */
   points: number
   tiers: readonly TierCount[]
   /** How many faults on which the result rests were in a plan and met no request. A larger budget does not help. */
@@ -146,7 +146,7 @@ const UNKNOWN: Comparison = { isSerial: true, expected: { accounts: [], changes:
 /** Tries one fault at a time, and repeats what breaks the command. */
 export class FaultSearch {
   readonly #session: ExploreSession
-  readonly #baseline: FaultlessRun
+  readonly #faultless: FaultlessRun
   readonly #limits: ReturnType<ExploreSession['limitsFrom']>
   readonly #tried: Tried[] = []
   readonly #weaknesses = new Map<string, Weakness>()
@@ -157,15 +157,15 @@ export class FaultSearch {
   #left = 0
   #limit: number
 
-  constructor(session: ExploreSession, baseline: FaultlessRun) {
+  constructor(session: ExploreSession, faultless: FaultlessRun) {
     this.#session = session
-    this.#baseline = baseline
-    this.#limits = session.limitsFrom(baseline)
+    this.#faultless = faultless
+    this.#limits = session.limitsFrom(faultless)
     this.#limit = this.#limits.usual
   }
 
   get #points() {
-    return pointsOf(this.#baseline.observation.requests)
+    return pointsOf(this.#faultless.observation.requests)
   }
 
   async search(): Promise<Exploration> {
@@ -242,7 +242,7 @@ export class FaultSearch {
     const comparison = fault?.foreign && hasPassed ? await this.#compare(fault, run) : undefined
     const circumstances = { isLong, ...(plan.some(isForeign) && { comparison: comparison ?? UNKNOWN }) }
     const isTold = fault?.foreign === undefined || comparison !== undefined || !hasPassed
-    return { ...useOf(plan, run), circumstances, isTold, verdict: judge(run, this.#baseline, circumstances) }
+    return { ...useOf(plan, run), circumstances, isTold, verdict: judge(run, this.#faultless, circumstances) }
   }
 
   /**
@@ -255,7 +255,7 @@ export class FaultSearch {
     const id = point.entry.account
     if (foreign === undefined || id === undefined) return undefined
     const isLike = ({ accounts }: Effects) => JSON.stringify(accounts) === JSON.stringify(run.effects.accounts)
-    const { accounts } = this.#baseline.observation
+    const { accounts } = this.#faultless.observation
     const account = accounts.get(id)
     const changed = account && foreign.change(account)
     const afterCommand = changed && effectsOf(new Map([...accounts, [id, changed]]).values(), [])
@@ -343,7 +343,7 @@ export class FaultSearch {
       id: identify(verdict, causeOf(verdict, rule, operation), places),
       ...{ verdict, ...planAt(plan), observation, places },
       ...(window !== undefined && { window }),
-      reasons: reasonsFor(verdict, observation, this.#baseline, circumstances),
+      reasons: reasonsFor(verdict, observation, this.#faultless, circumstances),
     }
   }
 

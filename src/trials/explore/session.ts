@@ -82,7 +82,7 @@ export class ExploreSession {
     this.terms.watch(`${words}, ${this.runs} runs so far`)
   }
 
-  /** The run without a fault as a baseline, or a sentence that says why there is none. */
+  /** The run without a fault, or a sentence that says why there is none. */
   async establish(): Promise<FaultlessRun | string> {
     const { watch, timeout, redact, stop } = this.terms
     watch('running the command twice without faults')

@@ -52,13 +52,13 @@ export interface Comparison {
 
 export function judge(
   run: RunObservation,
-  baseline: FaultlessRun,
+  faultless: FaultlessRun,
   { isLong, comparison }: Circumstances = {},
 ): RunVerdict {
   const { end } = run
   if (end.timedOut) return 'hang'
   const hasSucceeded = end.exitCode === 0
-  const { observation, isStable, changes, storms } = baseline
+  const { observation, isStable, changes, storms } = faultless
   // A client that waits for a fixed time may fail in any way where windows are longer. The wait is what is wrong.
   if (isLong && !storms && findFixedWait(run.requests) !== undefined) return 'storm'
   if (isStable) {

@@ -14,8 +14,8 @@ import { describeFailure } from '../output.ts'
 import { type RunnerOptions, settle, TrialRunner } from '../runner.ts'
 import type { TrialResult } from '../trial.ts'
 import { findFirstDifference, requestIn, usualResponses } from './first-difference.ts'
-import { type AlternativeReport, describe, type JudgementTerms, judgeAlternative, round } from './judge.ts'
 import { findReached } from './reached.ts'
+import { type AlternativeReport, describe, type JudgementTerms, judgeAlternative, round } from './verdict.ts'
 
 export interface VaryOptions
   extends Pick<RunnerOptions, 'command' | 'environment' | 'variables' | 'onSignal' | 'carryOut' | 'jobs'> {

@@ -13,8 +13,8 @@ async function work(send: Send): Promise<void> {
   await send('POST', '/domains', { domains: ['c.example'] })
 }
 
-const baseline = await observeRun(work)
-const points = pointsOf(baseline.requests)
+const faultless = await observeRun(work)
+const points = pointsOf(faultless.requests)
 
 describe('The points of a run', () => {
   it('are its requests by operation, object and occurrence', () => {

@@ -105,13 +105,13 @@ const OPTIONS: ServerOptions = {
 /** What each change of another client does to a client, but for those that it tolerates. */
 async function verdictsOn(client: Client): Promise<string[]> {
   const session = await openSession((service) => client(sendTo(service)), OPTIONS, { jobs: 1 })
-  const baseline = await session.establish()
-  if (typeof baseline === 'string') return expect.fail(baseline)
-  const points = pointsOf(baseline.observation.requests)
+  const faultless = await session.establish()
+  if (typeof faultless === 'string') return expect.fail(faultless)
+  const points = pointsOf(faultless.observation.requests)
   const faults = points.flatMap((point) => faultsAt(point, CONTRACT)).filter(({ foreign }) => foreign !== undefined)
   const verdicts: string[] = []
   for (const fault of faults) {
-    const { replayed } = await new FaultSearch(session, baseline).replay([ruleOf(fault)])
+    const { replayed } = await new FaultSearch(session, faultless).replay([ruleOf(fault)])
     const told = `${fault.effect.event} at ${fault.point.operation.id}: ${replayed?.verdict}`
     if (replayed?.verdict !== 'tolerated') verdicts.push(told)
   }

@@ -31,8 +31,8 @@ async function explore(client: Client, runs: number, jobs = 2): Promise<Explorat
       plan.map((rule) => (rule.connection === 'hang' ? { ...rule, connection: 'reset' } : rule)),
       how,
     )
-  const baseline = await session.establish()
-  return typeof baseline === 'string' ? expect.fail(baseline) : new FaultSearch(session, baseline).search()
+  const faultless = await session.establish()
+  return typeof faultless === 'string' ? expect.fail(faultless) : new FaultSearch(session, faultless).search()
 }
 
 const NAMES = ['a.example', 'b.example']
@@ -59,8 +59,8 @@ describe('A session', () => {
       const session = await openSession((service) => service.send('POST', '/domains', { domains: [name()] }), {
         fixture: 'empty',
       })
-      const baseline = await session.establish()
-      return typeof baseline !== 'string' && [baseline.isStable, baseline.changes]
+      const faultless = await session.establish()
+      return typeof faultless !== 'string' && [faultless.isStable, faultless.changes]
     }
     expect(await stableOf(() => 'a.example')).toEqual([true, true])
     expect(await stableOf(() => `run${runs++}.example`)).toEqual([false, true])
@@ -151,9 +151,9 @@ describe('An exploration', () => {
       { fixture: 'empty' },
       { window: 2, runs: 5, contract: await contractWith(2), contractWith },
     )
-    const baseline = await session.establish()
-    if (typeof baseline === 'string') expect.fail(baseline)
-    expect(told(await new FaultSearch(session, baseline).search())).toEqual(findings)
+    const faultless = await session.establish()
+    if (typeof faultless === 'string') expect.fail(faultless)
+    expect(told(await new FaultSearch(session, faultless).search())).toEqual(findings)
   })
 
   it.each([

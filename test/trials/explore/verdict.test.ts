@@ -9,7 +9,7 @@ const add = (send: Send) => send('POST', '/domains', { domains: ['a.example'] })
 const read = (send: Send) => send('GET', '/domains')
 const nothing = async () => undefined
 
-async function baselineOf(
+async function faultlessOf(
   act: (send: Send) => Promise<unknown>,
   more: Partial<FaultlessRun> = {},
 ): Promise<FaultlessRun> {
@@ -34,14 +34,14 @@ describe('The verdict', () => {
     ['gave up', read, read, { exitCode: 1 }],
     ['hang', add, add, { timedOut: true }],
   ])('is `%s`', async (verdict, usual, now, run) => {
-    expect(judge(await observeRun(now, run), await baselineOf(usual))).toBe(verdict)
+    expect(judge(await observeRun(now, run), await faultlessOf(usual))).toBe(verdict)
   })
 
   it.each([
     ['tolerated', 0],
     ['gave up', 1],
   ])('is `%s` by the exit code alone where effects differ without faults', async (verdict, exitCode) => {
-    expect(judge(await observeRun(nothing, { exitCode }), await baselineOf(add, { isStable: false }))).toBe(verdict)
+    expect(judge(await observeRun(nothing, { exitCode }), await faultlessOf(add, { isStable: false }))).toBe(verdict)
   })
 
   it.each<[verdict: string, isSerial: boolean, exitCode: number]>([
@@ -54,17 +54,17 @@ describe('The verdict', () => {
     async (...row) => {
       const [verdict, isSerial, exitCode] = row
       const comparison = { isSerial, expected: { accounts: [], changes: [] } }
-      expect(judge(await observeRun(add, { exitCode }), await baselineOf(add), { comparison })).toBe(verdict)
+      expect(judge(await observeRun(add, { exitCode }), await faultlessOf(add), { comparison })).toBe(verdict)
     },
   )
 
-  it('is no storm where the baseline is one', async () => {
+  it('is no storm where the run without faults is one', async () => {
     const tries = await observeRun(async (send) => {
       for (let tries = 0; tries < 9; tries++) await send('GET', '/domaingroups?id=none')
     })
     const storm = { ...tries, requests: tries.requests.map((each, at) => ({ ...each, started: at, ended: at })) }
-    expect(judge(storm, await baselineOf(read))).toBe('storm')
-    expect(judge(storm, await baselineOf(read, { storms: true }))).toBe('tolerated')
+    expect(judge(storm, await faultlessOf(read))).toBe('storm')
+    expect(judge(storm, await faultlessOf(read, { storms: true }))).toBe('tolerated')
   })
 })
 
@@ -91,19 +91,19 @@ describe('A command that fails', () => {
     ],
   ])('with an exception is `%s`, if it names the refusal: %#', async (verdict, output) => {
     const run = await observeRun(twice, { plan: REFUSED, exitCode: 1, output })
-    expect(judge(run, await baselineOf(twice))).toBe(verdict)
+    expect(judge(run, await faultlessOf(twice))).toBe(verdict)
   })
 
   it('is a false failure where all is done, also if it ends with an exception', async () => {
     const plan: FaultRule[] = [{ match: { operation: 'addDomains' }, times: 1, phase: 'after', connection: 'reset' }]
     const run = await observeRun(add, { plan, exitCode: 1, output: uncaught('Error: read ECONNRESET') })
-    expect(judge(run, await baselineOf(add))).toBe('false failure')
+    expect(judge(run, await faultlessOf(add))).toBe('false failure')
   })
 
   it('gave up where all is done and only a read was refused, which is what it says', async () => {
     const both = async (send: Send) => [await add(send), await read(send)]
     const plan: FaultRule[] = [{ match: { operation: 'listDomains' }, times: 1, respond: { error: 'internal_error' } }]
-    expect(judge(await observeRun(both, { plan, exitCode: 1 }), await baselineOf(both))).toBe('gave up')
+    expect(judge(await observeRun(both, { plan, exitCode: 1 }), await faultlessOf(both))).toBe('gave up')
   })
 })
 
@@ -238,7 +238,7 @@ describe('A wait for a fixed time', () => {
   ])(
     'is one more try %i s after the reset, where windows are longer (%j): `%s`',
     async (afterReset, isLong, verdict) => {
-      expect(judge(await tryAgain(afterReset), await baselineOf(add), { isLong })).toBe(verdict)
+      expect(judge(await tryAgain(afterReset), await faultlessOf(add), { isLong })).toBe(verdict)
     },
   )
 
@@ -252,9 +252,9 @@ describe('A wait for a fixed time', () => {
         const started = [0, 1_000, 1_000 + second][index] ?? 0
         return { ...each, started, ended: started + 10 }
       })
-    const baseline = await baselineOf(add)
-    expect(judge({ ...run, requests: waits(2_000) }, baseline, { isLong: true })).toBe('gave up')
-    expect(judge({ ...run, requests: waits(1_000) }, baseline, { isLong: true })).toBe('storm')
+    const faultless = await faultlessOf(add)
+    expect(judge({ ...run, requests: waits(2_000) }, faultless, { isLong: true })).toBe('gave up')
+    expect(judge({ ...run, requests: waits(1_000) }, faultless, { isLong: true })).toBe('storm')
   })
 })
 

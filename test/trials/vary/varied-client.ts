@@ -1,6 +1,6 @@
 import { type Alternative, type Choices, nameOf } from '../../../src/contract/choices.ts'
-import type { AlternativeReport } from '../../../src/trials/vary/judge.ts'
 import { type VaryOptions, type VaryResult, vary } from '../../../src/trials/vary/vary.ts'
+import type { AlternativeReport } from '../../../src/trials/vary/verdict.ts'
 import { choices } from '../../support/choices.ts'
 
 /** Takes what follows the first characters of a request id for that of a UUID. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Report } from '../../../src/reports/report.ts'
 import type { FirstDifference } from '../../../src/trials/vary/first-difference.ts'
-import type { AlternativeReport } from '../../../src/trials/vary/judge.ts'
+import { describeVary } from '../../../src/trials/vary/report.ts'
 import type { VaryResult } from '../../../src/trials/vary/vary.ts'
-import { describeVary } from '../../../src/trials/vary/vary-report.ts'
+import type { AlternativeReport } from '../../../src/trials/vary/verdict.ts'
 import { choices } from '../../support/choices.ts'
 
 const REQUEST = { request_id: 'r1', method: 'POST', path: '/domaingroups' }

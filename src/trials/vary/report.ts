@@ -1,8 +1,8 @@
 import { type Choices, nameOf } from '../../contract/choices.ts'
 import { type CommandTimes, type Finding, listFacts, type Report, type Row } from '../../reports/report.ts'
 import type { FirstDifference, ShownResponse } from './first-difference.ts'
-import type { AlternativeReport } from './judge.ts'
 import type { VaryResult } from './vary.ts'
+import type { AlternativeReport } from './verdict.ts'
 
 export interface VaryReportOptions extends CommandTimes {
   result: VaryResult

@@ -4,7 +4,7 @@ import { ContractError } from '../../../src/contract/contract-error.ts'
 import type { CommandEnd } from '../../../src/trials/command.ts'
 import type { TrialResult } from '../../../src/trials/trial.ts'
 import type { FirstDifference } from '../../../src/trials/vary/first-difference.ts'
-import { type JudgementTerms, judgeAlternative } from '../../../src/trials/vary/judge.ts'
+import { type JudgementTerms, judgeAlternative } from '../../../src/trials/vary/verdict.ts'
 import { only } from './varied-client.ts'
 
 /**
