@@ -44,13 +44,23 @@ const own = new Map<number, Promise<Contract>>()
  * state. @throws ContractError for anything in overlays that would fail later.
  */
 export async function loadContract({ overlays = [], longestWindow }: LoadOptions = {}): Promise<Contract> {
-  const isChanged = overlays.length > 0
-  if (isChanged) return compileContract(await readSource(overlays), { longestWindow, isChanged, atOnce: true })
+  if (overlays.length > 0) return loadChanged(overlays, longestWindow)
   const window = longestWindow ?? Number.POSITIVE_INFINITY
   const contract =
     own.get(window) ?? readSource().then((source) => compileContract(source, { longestWindow, isChanged: false }))
   own.set(window, contract)
   return contract
+}
+
+async function loadChanged(overlays: readonly Overlay[], longestWindow: number | undefined): Promise<Contract> {
+  try {
+    return await compileContract(await readSource(overlays), { longestWindow, isChanged: true, atOnce: true })
+  } catch (error) {
+    if (!(error instanceof ContractError)) throw error
+    // The mistake is one of the user's own file, and not of the document alone.
+    const files = [OWN_DOCUMENT, ...overlays.map(({ name }) => name)].join(' with ')
+    throw Object.assign(error, { message: error.message.replace(/^openapi\.yaml(?=[#:])/, () => files) })
+  }
 }
 
 interface CompileOptions extends Pick<LoadOptions, 'longestWindow'> {

@@ -67,7 +67,10 @@ const REFUSED: Readonly<Record<string, Row[]>> = {
     ['--faults no-rules', /^no-rules#\/a\/rules: The value is missing\.$/],
     ['--overlay nowhere.yaml', 'nowhere.yaml: The overlay cannot be read (ENOENT).'],
     ['--overlay no-yaml', /^no-yaml:1:\d+: This is not valid YAML: .+\.$/],
-    ['--overlay breaks-document', /^openapi\.yaml#\/x-colour: The extension x-colour is unknown; known are .+\.$/],
+    [
+      '--overlay breaks-document',
+      /^openapi\.yaml with breaks-document#\/x-colour: The extension x-colour is unknown; known are .+\.$/,
+    ],
     ['--host [::1]', `--host [::1]: ${oneHost}`],
     ['--host localhost:4010', `--host localhost:4010: ${oneHost}`],
     ['--host 0.0.0.0', `--host 0.0.0.0: ${open}`],

@@ -231,7 +231,7 @@ describe('overlays of openapi.yaml', () => {
   it('are refused when the document then is none, with its place in it', async () => {
     const action = { target: "$.paths['/dmarc']['x-quota']", update: { limit: 'ten' } }
     expect((await refusalOf(loadContract({ overlays: [overlay(action)] }))).message).toBe(
-      'openapi.yaml#/paths/~1dmarc/x-quota/limit: The value is "ten" but must be of type integer.',
+      'openapi.yaml with change.yaml#/paths/~1dmarc/x-quota/limit: The value is "ten" but must be of type integer.',
     )
   })
 
