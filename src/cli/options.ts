@@ -160,14 +160,18 @@ function readArguments(
   return { written, positionals }
 }
 
+/** How many names fit into a line that a person reads. */
+const MOST_LISTED = 15
+
 /**
- * Suggests the nearest of `names` for an unknown name, or lists them all. All names begin with `prefix`, so the
- * comparison ignores it.
+ * Suggests the nearest of `names` for an unknown name, or lists them all if they are few. All names begin with `prefix`,
+ * so the comparison ignores it.
  */
 export function suggest(given: string, names: readonly string[], prefix = ''): string {
   const bare = (name: string) => (name.startsWith(prefix) ? name.slice(prefix.length) : name)
   const nearest = nearestName(bare(given), names.map(bare))
-  return nearest === undefined ? `there are ${names.join(', ')}` : `did you mean ${prefix}${nearest}?`
+  if (nearest !== undefined) return `did you mean ${prefix}${nearest}?`
+  return names.length > MOST_LISTED ? 'none has a name like that; --help lists them' : `there are ${names.join(', ')}`
 }
 
 /** The end of a refusal of an unknown assumption. There are too many to list them. */

@@ -32,7 +32,7 @@ describe('a variable of the environment that sets no option', () => {
   const NO_OPTION = 'is in the environment, but is no option; '
   it.each<[command: string, name: string, value: string, said: string]>([
     ['serve', 'PORT', 'abc', ' abc: must be a whole number…'],
-    ['serve', 'COLOUR', '1', ` ${NO_OPTION}there are DMARC_UNDERSTUDY_PORT, …`],
+    ['serve', 'COLOUR', '1', ` ${NO_OPTION}none has a name like that; --help lists them`],
     ['serve', 'PROT', '4010', ` ${NO_OPTION}did you mean DMARC_UNDERSTUDY_PORT?`],
     ['assumptions', 'OVERLAYS', '1', ` ${NO_OPTION}did you mean DMARC_UNDERSTUDY_OVERLAY?`],
   ])('stops %s: %s=%s', async (command, name, value, said) => {
