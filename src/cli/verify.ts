@@ -184,9 +184,8 @@ async function ask(session: VerifySession): Promise<number> {
   })
   const { conclusion, ended, cleanup } = result
   if (cleanup.restored) ledger.remove()
-  const accepted = new Set(review.compare(conclusion)?.accepted.map(({ finding }) => finding.id))
-  const isAccepted = ({ id }: { id: string }) => accepted.has(id)
-  const assessment = assess({ result, choices, target, isAccepted, minReached, isSoleWriter })
+  const { accepted } = review.compare(conclusion)
+  const assessment = assess({ result, choices, target, accepted, minReached, isSoleWriter })
   const { interruptedWith, ...times } = execution.times
   const isBroken = ended?.kind === 'connection' || ended?.kind === 'ledger'
   const exitCode = ended?.kind === 'interrupted' ? interruptedWith : isBroken ? 3 : undefined

@@ -24,10 +24,9 @@ export interface EvidenceReportOptions extends CommandTimes {
   title: string
   conclusion: Conclusion
   choices: Choices
-  /** Whose mistakes fail the run; those of the service by default. The others are shown. */
-  failOn?: FailOn | undefined
-  /** Absent if there is no baseline. */
-  baseline?: AppliedBaseline<JudgedDifference> | undefined
+  /** Whose mistakes fail the run. The others are shown. */
+  failOn: FailOn
+  baseline: AppliedBaseline
   /** What is missing for a passing result, in sentences. */
   failures?: readonly string[]
   /** Further information for the user about the exchanges, in sentences. */
@@ -50,18 +49,17 @@ export interface EvidenceReport {
 
 /** Describes the findings about exchanges for every output format. */
 export function describeFindings(options: EvidenceReportOptions): Report {
-  const { tool, title, conclusion, choices, baseline, failures = [], warnings = [], startedAt, seconds } = options
-  const { failOn = 'service' } = options
-  const accepted = new Map(baseline?.accepted.map(({ finding, entry }) => [finding.id, entry]))
+  const { tool, title, conclusion, choices, baseline, failOn, startedAt, seconds } = options
+  const { failures = [], warnings = [] } = options
   const { findings } = conclusion
-  const counted = findings.filter((finding) => isCounted(finding, failOn) && !accepted.has(finding.id))
+  const counted = findings.filter((each) => isCounted(each, failOn) && !baseline.accepted.has(each.id))
   const verdicts = decideVerdicts(conclusion.observations, choices)
   const untold = findUntold(findings, conclusion.counts, conclusion.answers.reasons)
   const missing = conclusion.judged > 0 || failures.length > 0 ? failures : [nothingJudged(options)]
   const passed = counted.length === 0 && missing.length === 0
   const contextOf = ({ id }: JudgedDifference): FindingContext => ({
     count: conclusion.counts[id] ?? 1,
-    accepted: accepted.get(id),
+    accepted: baseline.accepted.get(id),
     failOn,
   })
   const shown = findings.map((finding) => {
@@ -114,13 +112,12 @@ function nothingJudged({ conclusion }: EvidenceReportOptions): string {
 
 /** It says how much was judged, and what was not told, because "nothing wrong" is true of the rest alone. */
 function summarise(
-  { conclusion, baseline, failOn = 'service' }: EvidenceReportOptions,
+  { conclusion, baseline: { accepted }, failOn }: EvidenceReportOptions,
   findings: readonly JudgedDifference[],
   untold: readonly Untold[],
 ): string {
   const { exchanges, judged, counts } = conclusion
   if (exchanges === 0) return ''
-  const accepted = new Set(baseline?.accepted.map(({ finding }) => finding.id))
   const did = (party: Party) => {
     const own = findings.filter((each) => isCounted(each, party) && !accepted.has(each.id))
     if (own.length === 0) return 'nothing wrong'
@@ -146,7 +143,7 @@ function factsOf(
 ): Fact[] {
   const { exchanges, judged, answers } = conclusion
   const { unasked } = answers
-  const entriesThatAre = (state: string) => baseline?.entries.filter((entry) => entry.state === state).length ?? 0
+  const entriesThatAre = (state: string) => baseline.entries.filter((entry) => entry.state === state).length
   const [gone, expired] = [entriesThatAre('fixed'), entriesThatAre('expired')]
   return [
     ...facts,

@@ -43,8 +43,8 @@ export interface AssessmentOptions {
   choices: Choices
   /** The base URL for the command lines in a report. */
   target: string
-  /** Whether a finding is known and accepted. */
-  isAccepted(finding: JudgedDifference): boolean
+  /** The ids of findings that are known and do not count. */
+  accepted: Pick<ReadonlySet<string>, 'has'>
   /** In per cent. */
   minReached: number
   /** Whether no other client changes the account, so that nobody but the service can have changed it. */
@@ -118,11 +118,11 @@ function checkRestoration({ cleanup }: VerifyResult, isSoleWriter: boolean): Out
   return { outcome: cleanup.restored && !isSoleWriter ? 'undecidable' : 'fail', message }
 }
 
-function checkFinding(finding: JudgedDifference, { result, target, isAccepted }: AssessmentOptions): VerifyCheck {
+function checkFinding(finding: JudgedDifference, { result, target, accepted }: AssessmentOptions): VerifyCheck {
   const { id, message, rule, request_id: request } = finding
   const seen = result.exchanges.find(({ exchange }) => exchange.id === request)
   return {
-    ...{ id, message, finding, outcome: isAccepted(finding) ? 'baselined' : 'fail' },
+    ...{ id, message, finding, outcome: accepted.has(id) ? 'baselined' : 'fail' },
     ...(rule !== undefined && { rule }),
     ...(seen !== undefined && { curl: curlOf(seen.sent, target) }),
   }

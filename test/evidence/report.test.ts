@@ -31,6 +31,8 @@ function usualAnswers(): AnswerCounts {
   return answers
 }
 
+const NO_BASELINE = applyBaseline([], () => true, { findings: [] }, '2026-01-15')
+
 function describeConclusion(
   findings: readonly JudgedDifference[],
   more: Partial<EvidenceReportOptions & Conclusion> = {},
@@ -41,6 +43,8 @@ function describeConclusion(
     title: 'a.har',
     conclusion: { exchanges, judged, findings, counts, observations, messages: {}, answers },
     choices,
+    failOn: 'service',
+    baseline: NO_BASELINE,
     startedAt: '2026-01-15T09:00:00Z',
     seconds: 1,
     ...rest,

@@ -75,7 +75,7 @@ const NOT_ASKED = /^(grace|refresh-time|decimals|percentages|policies|plan|statu
 export async function mistakesUnder(truth: Alternative): Promise<string[]> {
   const name = nameOf(truth)
   const result = await askStandIn([truth], {})
-  const terms = { target: '', isAccepted: () => false, minReached: 0, isSoleWriter: false }
+  const terms = { target: '', accepted: new Set<string>(), minReached: 0, isSoleWriter: false }
   const { checks, assumptions } = assess({ result, choices, ...terms })
   const mine = assumptions.find(({ id }) => id === truth.id)
   const isFound = mine?.verdict === 'alternative' && mine.alternative === truth.number
