@@ -14,23 +14,27 @@ import { type ChoiceObservation, EVIDENCE_KEPT } from '../judge/open-choice.ts'
 import { writeTarget } from '../reports/targets.ts'
 import { checkContent, EvidenceError, readText } from './evidence-input.ts'
 
-/** The content of an evidence file, as `docs/schemas/evidence.json` describes it. It has no header field and no body. */
-export interface Evidence {
-  format: typeof FORMAT
-  format_version: number
-  tool: EvidenceTool
-  /** RFC 3339, in UTC. */
-  written_at: string
+/** What was seen of a service, from which a calibration follows. */
+export interface SeenChoices {
   contract: { digest: string; overlays: readonly string[] }
   /** The origins of the services that were seen. */
   targets: readonly string[]
   exchanges: number
   judged: number
   observations: readonly ChoiceObservation[]
-  /** The first finding of each id, and how often the id occurred. */
-  findings: readonly (Omit<JudgedDifference, 'asked' | 'answered'> & { count: number })[]
   /** The texts of messages, by error code or by `operationId` of a success. */
   messages: Readonly<Record<string, readonly string[]>>
+}
+
+/** The content of an evidence file, as `docs/schemas/evidence.json` describes it. It has no header field and no body. */
+export interface Evidence extends SeenChoices {
+  format: typeof FORMAT
+  format_version: number
+  tool: EvidenceTool
+  /** RFC 3339, in UTC. */
+  written_at: string
+  /** The first finding of each id, and how often the id occurred. */
+  findings: readonly (Omit<JudgedDifference, 'asked' | 'answered'> & { count: number })[]
 }
 
 type EvidenceTool = 'check' | 'proxy' | 'verify' | 'calibrate'
@@ -128,23 +132,16 @@ export async function readEvidence(file: string, choices: Choices): Promise<Evid
 const AGAIN = 'make the evidence again with check, proxy or verify'
 
 /** Puts evidence about the same choices together. */
-export function joinEvidence(one: Evidence, other: Evidence): Evidence {
-  const findings = new Map(one.findings.map((each) => [each.id, each]))
-  for (const finding of other.findings) {
-    const known = findings.get(finding.id)
-    findings.set(finding.id, known === undefined ? finding : { ...known, count: known.count + finding.count })
-  }
+export function joinEvidence(one: SeenChoices, other: SeenChoices): SeenChoices {
   const messages = new Map(Object.entries(one.messages))
   for (const [of, texts] of Object.entries(other.messages))
     messages.set(of, unique([...(messages.get(of) ?? []), ...texts]))
   return {
-    ...one,
-    tool: 'calibrate',
+    contract: one.contract,
     targets: unique([...one.targets, ...other.targets]),
     exchanges: one.exchanges + other.exchanges,
     judged: one.judged + other.judged,
     observations: joinObservations([...one.observations, ...other.observations]),
-    findings: [...findings.values()],
     messages: Object.fromEntries(messages),
   }
 }
