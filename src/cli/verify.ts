@@ -22,7 +22,7 @@ import {
 } from '../server/option.ts'
 import { assess } from '../verify/checks.ts'
 import { describeCleanup, isAsBefore } from '../verify/cleanup.ts'
-import { Client, ConnectionError } from '../verify/client.ts'
+import { ConnectionError, sendTo } from '../verify/client.ts'
 import type { ConversationOptions } from '../verify/conversation.ts'
 import { Holdings, markOf } from '../verify/holdings.ts'
 import { digestOf, Ledger, LedgerError, readLedger } from '../verify/ledger.ts'
@@ -148,7 +148,7 @@ function wayTo({ reading, review, execution, target, apiKey }: VerifySession) {
   const { reserve, wait: waits, timeout } = reading.values
   return {
     ...{ contract: review.choices.contract, apiKey, reserve, waits, clock: systemClock, signal: execution.signal },
-    client: new Client(new URL(target), readDuration(timeout)),
+    send: sendTo(new URL(target), readDuration(timeout)),
     // Also resolves when the signal is aborted.
     sleep: (milliseconds, signal) => pause(milliseconds, undefined, { signal }).catch(() => {}),
   } satisfies Partial<ConversationOptions> & { contract: Contract }
