@@ -131,7 +131,7 @@ interface Found {
 export interface Review {
   choices: Choices
   /** What the baseline says about these findings. */
-  compare(conclusion: Pick<Conclusion, 'findings' | 'answers'>): AppliedBaseline
+  compare(conclusion: Pick<Conclusion, 'answers'> & { findings: readonly WithId[] }): AppliedBaseline
   /** Writes the reports, the evidence and the baseline that the user asked for. Resolves to the exit code. */
   finish(found: Found, execution: Execution): Promise<number>
 }

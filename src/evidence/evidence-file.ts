@@ -8,7 +8,7 @@ import { shorten } from '../ground/show.ts'
 import { RealDate } from '../ground/timers.ts'
 import { type Redact, redactorForAll, redactTarget } from '../journal/redaction/redaction.ts'
 import { Secrets } from '../journal/redaction/secrets.ts'
-import type { JudgedDifference } from '../judge/finding.ts'
+import type { KeptFinding } from '../judge/finding.ts'
 import type { Conclusion } from '../judge/judge.ts'
 import { type ChoiceObservation, EVIDENCE_KEPT } from '../judge/open-choice.ts'
 import { writeTarget } from '../reports/targets.ts'
@@ -33,8 +33,7 @@ export interface Evidence extends SeenChoices {
   tool: EvidenceTool
   /** RFC 3339, in UTC. */
   written_at: string
-  /** The first finding of each id, and how often the id occurred. */
-  findings: readonly (Omit<JudgedDifference, 'asked' | 'answered'> & { count: number })[]
+  findings: readonly Omit<KeptFinding, 'asked' | 'answered'>[]
 }
 
 type EvidenceTool = 'check' | 'proxy' | 'verify' | 'calibrate'
@@ -65,7 +64,7 @@ const OWNER_ONLY = 0o600
 /** Describes the conclusion as evidence. It contains no key, and nothing that looks like a key. */
 export function describeEvidence(conclusion: Concluded, options: EvidenceOptions): Evidence {
   const { tool, choices, overlays = [], targets = [], secrets = [], at = systemClock() } = options
-  const { exchanges, judged, observations, findings, counts, messages } = conclusion
+  const { exchanges, judged, observations, findings, messages } = conclusion
   const show = foreignTextWriter(secrets)
   return {
     format: FORMAT,
@@ -77,13 +76,13 @@ export function describeEvidence(conclusion: Concluded, options: EvidenceOptions
     exchanges,
     judged,
     observations: observations.map((each) => ({ ...each, evidence: each.evidence.map(show) })),
-    findings: findings.map((finding) => ({ ...showFinding(finding, show), count: counts[finding.id] ?? 1 })),
+    findings: findings.map((finding) => showFinding(finding, show)),
     messages: Object.fromEntries(Object.entries(messages).map(([of, texts]) => [show(of), texts.map(show)])),
   }
 }
 
 /** Only what others have written can hold a secret, and is redacted: a key may be a word that this program uses. */
-function showFinding(finding: JudgedDifference, show: Redact): Omit<JudgedDifference, 'asked' | 'answered'> {
+function showFinding(finding: KeptFinding, show: Redact): Evidence['findings'][number] {
   const { asked: _, answered: __, ...kept } = finding
   const { id, request_id: requestId, method, path, message, overlay } = finding
   return {

@@ -66,8 +66,7 @@ const notReached = (message: string): Outcome => ({ outcome: 'not reached', mess
  */
 export function assess(options: AssessmentOptions): Assessment {
   const { result, choices, isSoleWriter } = options
-  const counted = result.conclusion.findings.filter((finding) => isCounted(finding, 'service'))
-  const findings = [...new Map(counted.map((each) => [each.id, each])).values()]
+  const findings = result.conclusion.findings.filter((finding) => isCounted(finding, 'service'))
   const shown = new Set(result.probes.flatMap(({ probe }) => probe.rule ?? []))
   const rules = new Map(choices.contract.operations.flatMap((each) => each.rules).map((rule) => [rule.id, rule]))
   const observable = [...rules.values()].filter(({ id, unobservable }) => shown.has(id) || unobservable !== undefined)
@@ -77,7 +76,7 @@ export function assess(options: AssessmentOptions): Assessment {
     ...findings.map((each) => checkFinding(each, options)),
     ...observable.map((rule) => {
       const { id, says } = rule
-      return { id: `rule/${id}`, rule: id, message: says, ...checkRule(rule, result, counted) }
+      return { id: `rule/${id}`, rule: id, message: says, ...checkRule(rule, result, findings) }
     }),
     ...assumptions.map((verdict) => ({ id: `assumption/${verdict.id}`, ...checkAssumption(verdict, options) })),
   ]

@@ -28,13 +28,13 @@ const FINDING: Conclusion['findings'][number] = {
   status: 200,
   pointer: '/components/schemas/Domains',
   message: 'The value at /data/domains is null but must be of type array.',
+  count: 3,
 }
 
 const CONCLUSION: Omit<Conclusion, 'answers'> = {
   exchanges: 12,
   judged: 10,
   findings: [FINDING],
-  counts: { [FINDING.id]: 3 },
   observations: [
     { id: 'create-group-status', permits: [1], evidence: ['r-2'], count: 1 },
     { id: 'domain-order', permits: [0, 2], evidence: ['r-3'], count: 4 },
@@ -64,7 +64,7 @@ describe('an evidence file', () => {
       exchanges: 12,
       judged: 10,
       observations: CONCLUSION.observations,
-      findings: [{ ...FINDING, count: 3 }],
+      findings: [FINDING],
       messages: CONCLUSION.messages,
     })
   })

@@ -81,7 +81,7 @@ export const NO_LEDGER: VerifyOptions['ledger'] = { write: () => {} }
 export const NO_JUDGE: RunJudge = {
   take: () => [],
   conclude: () => ({
-    ...{ exchanges: 0, judged: 0, findings: [], counts: {}, observations: [], messages: {} },
+    ...{ exchanges: 0, judged: 0, findings: [], observations: [], messages: {} },
     answers: new AnswerCounts([]),
   }),
 }
