@@ -1,5 +1,4 @@
 import { rmSync } from 'node:fs'
-import type { Contract } from '../contract/contract.ts'
 import { LIMITS } from '../domain/limits.ts'
 import { systemClock } from '../ground/clock.ts'
 import { isLoopback } from '../ground/hosts.ts'
@@ -151,7 +150,7 @@ function wayTo({ reading, review, execution, target, apiKey }: VerifySession) {
     send: sendTo(new URL(target), readDuration(timeout)),
     // Also resolves when the signal is aborted.
     sleep: (milliseconds, signal) => pause(milliseconds, undefined, { signal }).catch(() => {}),
-  } satisfies Partial<ConversationOptions> & { contract: Contract }
+  } satisfies Partial<ConversationOptions>
 }
 
 /** Asks the service everything, undoes what that did, and reports what the answers show. */
@@ -204,9 +203,7 @@ async function sweep(session: VerifySession, path: string): Promise<number> {
     const whose = found.head.target === target ? 'another key' : `another target, ${shorten(found.head.target)}`
     throw new LedgerError(`is the ledger of ${whose}`)
   })
-  // What is swept up creates nothing.
-  const ledger = { write: () => {} }
-  const cleanup = await running.sweep({ ...wayTo(session), holdings: Holdings.of(content), ledger })
+  const cleanup = await running.sweep({ ...wayTo(session), holdings: Holdings.of(content) })
   execution.say(`verify: of the run ${content.head.run}, ${describeCleanup(cleanup)}`)
   if (!cleanup.restored) return execution.say(`verify: to try again: ${writeSweep(path, target)}`, 1)
   rmSync(path, { force: true })

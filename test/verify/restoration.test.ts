@@ -42,7 +42,6 @@ async function sweepAfter(service: TestService, path: string, way: Way = (reques
     contract: choices.contract,
     clock: systemClock,
     apiKey: API_KEY,
-    ledger: { write: () => {} },
     holdings: Holdings.of(await readLedger(path)),
     reserve: 0,
     waits: true,
