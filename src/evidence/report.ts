@@ -130,11 +130,13 @@ function summarise({ conclusion, baseline: { accepted }, failOn }: EvidenceRepor
 }
 
 function factsOf(
-  { conclusion, baseline, facts = [] }: EvidenceReportOptions,
+  { conclusion, choices, baseline, facts = [] }: EvidenceReportOptions,
   verdicts: readonly AssumptionVerdict[],
 ): Fact[] {
   const { exchanges, judged, answers } = conclusion
-  const { unasked, untold } = answers
+  const { untold } = answers
+  const asked = new Set([...answers.counts.keys()].map((answer) => answer.split('/')[0]))
+  const unasked = choices.contract.operations.map(({ id }) => id).filter((id) => !asked.has(id))
   const entriesThatAre = (state: string) => baseline.entries.filter((entry) => entry.state === state).length
   const [gone, expired] = [entriesThatAre('fixed'), entriesThatAre('expired')]
   return [

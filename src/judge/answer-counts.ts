@@ -1,4 +1,3 @@
-import type { Operation } from '../contract/api.ts'
 import { REDACTED } from '../exchanges/keys.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import type { JudgedDifference } from './finding.ts'
@@ -44,12 +43,7 @@ const MOST_REASONS = 50
 export class AnswerCounts {
   /** How often each operation answered with each status, as `listDomains/200`. */
   readonly counts = new Map<string, number>()
-  readonly #operations: readonly Operation[]
   readonly #untold = new Map<string, Untold>()
-
-  constructor(operations: readonly Operation[]) {
-    this.#operations = operations
-  }
 
   note(reading: ReadExchange): void {
     const { exchange, operation, response } = reading
@@ -68,12 +62,6 @@ export class AnswerCounts {
   /** Everything that the exchanges do not tell; the most frequent reason first. */
   get untold(): readonly Untold[] {
     return [...this.#untold.values()].toSorted((one, other) => other.times - one.times)
-  }
-
-  /** The operations that were not asked, or never answered. */
-  get unasked(): readonly string[] {
-    const asked = new Set([...this.counts.keys()].map((answer) => answer.split('/')[0]))
-    return this.#operations.map(({ id }) => id).filter((id) => !asked.has(id))
   }
 
   #count(found: UntoldReason): void {

@@ -67,7 +67,7 @@ export class Judge {
   readonly #assumptions: ReadonlyMap<string, Assumption>
   readonly #messages = new Map<string, Set<string>>()
   /** How the service has answered until now. */
-  readonly answers: AnswerCounts
+  readonly answers = new AnswerCounts()
   #exchanges = 0
   #judged = 0
 
@@ -77,7 +77,6 @@ export class Judge {
     this.#assumptions = new Map(choices.assumptions.map((each) => [each.id, each]))
     this.#read = createReader(choices.contract)
     this.#tracks = new Tracks(terms)
-    this.answers = new AnswerCounts(choices.contract.operations)
   }
 
   /** Judges the next exchange. Returns its own findings; a choice only the first time that the operation shows it. */

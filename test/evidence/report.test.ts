@@ -26,7 +26,7 @@ function exchangeOf({ status = 200, method = 'GET', isKnown = true, code = '' } 
 const read = createReader(choices.contract)
 
 function usualAnswers(): AnswerCounts {
-  const answers = new AnswerCounts(choices.contract.operations)
+  const answers = new AnswerCounts()
   answers.note(read(exchangeOf()))
   return answers
 }
@@ -97,7 +97,7 @@ describe('The report of exchanges', () => {
   })
 
   it('counts what cannot be told by its reason, and says what would let it be told', () => {
-    const answers = new AnswerCounts(choices.contract.operations)
+    const answers = new AnswerCounts()
     answers.note(read(exchangeOf({ isKnown: false })))
     const seen = [...Array<string>(18).fill('changed'), 'overlap', 'overlap'].map((what) =>
       findingOf('cannot tell', what),
@@ -118,6 +118,12 @@ describe('The report of exchanges', () => {
       / 21 things cannot be told, most often because: Another client may have changed .* --sole-writer if/,
     )
     expect(facts).toContainEqual({ name: 'Cannot tell', value: expect.stringMatching(/^18: Another .* 2: .* 1: /) })
+  })
+
+  it('says which operations did not answer', () => {
+    const others = choices.contract.operations.map(({ id }) => id).filter((id) => id !== 'listDomains')
+    const value = `${others.join(', ')}; a longer recording, or verify, shows them`
+    expect(describeConclusion([]).facts).toContainEqual({ name: 'Not asked', value })
   })
 
   it('shows of each finding what was asked, what came and what to do', () => {

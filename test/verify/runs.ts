@@ -82,6 +82,6 @@ export const NO_JUDGE: RunJudge = {
   take: () => [],
   conclude: () => ({
     ...{ exchanges: 0, judged: 0, findings: [], observations: [], messages: {} },
-    answers: new AnswerCounts([]),
+    answers: new AnswerCounts(),
   }),
 }
