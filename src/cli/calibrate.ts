@@ -3,7 +3,7 @@ import { loadContract } from '../contract/contract.ts'
 import { readOverlays } from '../contract/overlay.ts'
 import { calibrate as makeOverlay, readCalibration } from '../evidence/calibration.ts'
 import { describeCalibration } from '../evidence/calibration-report.ts'
-import { describeEvidence, type Evidence, joinEvidence, readEvidence } from '../evidence/evidence-file.ts'
+import { describeEvidence, joinEvidence, readEvidence, type SeenChoices } from '../evidence/evidence-file.ts'
 import { shorten } from '../ground/show.ts'
 import { writeTarget } from '../reports/targets.ts'
 import { fileName, fileNames, type Options } from '../server/option.ts'
@@ -56,7 +56,7 @@ export const calibrate = defineCommand(
     const overlays = await readOverlays(values.overlays)
     const choices = await readChoices(overlays)
     return execute('calibrate', terminal, async (execution) => {
-      const all: Evidence[] = []
+      const all: SeenChoices[] = []
       const warnings: string[] = []
       for (const file of values.evidence) all.push(await readEvidence(file, choices))
       if (recordings.length > 0) {

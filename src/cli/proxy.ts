@@ -147,7 +147,7 @@ function start(session: ProxySession): Promise<RunningProxy> {
     record: recording && ((exchange) => recording.add(exchange)),
     counts: (finding) =>
       isCounted(finding, failOn) &&
-      (review.compare({ findings: [finding], answers: judge.answers })?.accepted ?? []).length === 0,
+      !review.compare({ findings: [finding], answers: judge.answers }).accepted.has(finding.id),
     found: (finding) => finding.label !== 'cannot tell' && say(describeLive(finding), finding.id),
     said: (sentence) => say(sentence),
   })

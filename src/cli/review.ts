@@ -84,8 +84,8 @@ type WithId = Pick<JudgedDifference, 'id'>
 
 /** The findings that the user knows. */
 export interface Known {
-  /** Separates the accepted findings from the others, which count; `undefined` if there is no baseline. */
-  apply<Given extends WithId>(findings: readonly Given[], looked: Looked): AppliedBaseline<Given> | undefined
+  /** Separates the accepted findings from the others, which count. Without a baseline, all count. */
+  apply(findings: readonly WithId[], looked: Looked): AppliedBaseline
   /** Writes the file, if the user asked for that. @throws EvidenceError */
   update(findings: readonly WithId[], looked: Looked): Promise<void>
 }
@@ -107,8 +107,7 @@ export async function openBaseline(
   const isNew = file === undefined || (isUpdated && !existsSync(file))
   const baseline = isNew ? { findings: [] } : await readBaseline(file)
   return {
-    apply: (findings, looked) =>
-      file === undefined ? undefined : applyBaseline(findings, looked, baseline, dayOf(systemClock())),
+    apply: (findings, looked) => applyBaseline(findings, looked, baseline, dayOf(systemClock())),
     async update(findings, looked) {
       if (isUpdated && file !== undefined) await writeBaseline(file, updateBaseline(findings, looked, baseline))
     },
@@ -131,8 +130,8 @@ interface Found {
 /** How a service is judged, and what that leaves. */
 export interface Review {
   choices: Choices
-  /** What the baseline says about these findings; `undefined` if there is no baseline. */
-  compare(conclusion: Pick<Conclusion, 'findings' | 'answers'>): AppliedBaseline<JudgedDifference> | undefined
+  /** What the baseline says about these findings. */
+  compare(conclusion: Pick<Conclusion, 'answers'> & { findings: readonly WithId[] }): AppliedBaseline
   /** Writes the reports, the evidence and the baseline that the user asked for. Resolves to the exit code. */
   finish(found: Found, execution: Execution): Promise<number>
 }

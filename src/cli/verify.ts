@@ -1,5 +1,4 @@
 import { rmSync } from 'node:fs'
-import type { Contract } from '../contract/contract.ts'
 import { LIMITS } from '../domain/limits.ts'
 import { systemClock } from '../ground/clock.ts'
 import { isLoopback } from '../ground/hosts.ts'
@@ -22,7 +21,7 @@ import {
 } from '../server/option.ts'
 import { assess } from '../verify/checks.ts'
 import { describeCleanup, isAsBefore } from '../verify/cleanup.ts'
-import { Client, ConnectionError } from '../verify/client.ts'
+import { ConnectionError, sendTo } from '../verify/client.ts'
 import type { ConversationOptions } from '../verify/conversation.ts'
 import { Holdings, markOf } from '../verify/holdings.ts'
 import { digestOf, Ledger, LedgerError, readLedger } from '../verify/ledger.ts'
@@ -148,10 +147,10 @@ function wayTo({ reading, review, execution, target, apiKey }: VerifySession) {
   const { reserve, wait: waits, timeout } = reading.values
   return {
     ...{ contract: review.choices.contract, apiKey, reserve, waits, clock: systemClock, signal: execution.signal },
-    client: new Client(new URL(target), readDuration(timeout)),
+    send: sendTo(new URL(target), readDuration(timeout)),
     // Also resolves when the signal is aborted.
     sleep: (milliseconds, signal) => pause(milliseconds, undefined, { signal }).catch(() => {}),
-  } satisfies Partial<ConversationOptions> & { contract: Contract }
+  } satisfies Partial<ConversationOptions>
 }
 
 /** Asks the service everything, undoes what that did, and reports what the answers show. */
@@ -184,9 +183,8 @@ async function ask(session: VerifySession): Promise<number> {
   })
   const { conclusion, ended, cleanup } = result
   if (cleanup.restored) ledger.remove()
-  const accepted = new Set(review.compare(conclusion)?.accepted.map(({ finding }) => finding.id))
-  const isAccepted = ({ id }: { id: string }) => accepted.has(id)
-  const assessment = assess({ result, choices, target, isAccepted, minReached, isSoleWriter })
+  const { accepted } = review.compare(conclusion)
+  const assessment = assess({ result, choices, target, accepted, minReached, isSoleWriter })
   const { interruptedWith, ...times } = execution.times
   const isBroken = ended?.kind === 'connection' || ended?.kind === 'ledger'
   const exitCode = ended?.kind === 'interrupted' ? interruptedWith : isBroken ? 3 : undefined
@@ -205,9 +203,7 @@ async function sweep(session: VerifySession, path: string): Promise<number> {
     const whose = found.head.target === target ? 'another key' : `another target, ${shorten(found.head.target)}`
     throw new LedgerError(`is the ledger of ${whose}`)
   })
-  // What is swept up creates nothing.
-  const ledger = { write: () => {} }
-  const cleanup = await running.sweep({ ...wayTo(session), holdings: Holdings.of(content), ledger })
+  const cleanup = await running.sweep({ ...wayTo(session), holdings: Holdings.of(content) })
   execution.say(`verify: of the run ${content.head.run}, ${describeCleanup(cleanup)}`)
   if (!cleanup.restored) return execution.say(`verify: to try again: ${writeSweep(path, target)}`, 1)
   rmSync(path, { force: true })

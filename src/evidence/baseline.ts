@@ -32,9 +32,9 @@ type EntryState =
   /** No finding has this id, and the run did not look at its subject, so its state is unknown. */
   | 'not looked at'
 
-export interface AppliedBaseline<Found> {
-  /** The findings that do not count. */
-  accepted: readonly { finding: Found; entry: BaselineEntry }[]
+export interface AppliedBaseline {
+  /** The entries by whose ids findings do not count, by id. */
+  accepted: ReadonlyMap<string, BaselineEntry>
   /** Every entry, in the order of the file. */
   entries: readonly { entry: BaselineEntry; state: EntryState }[]
 }
@@ -68,12 +68,12 @@ export async function readBaseline(file: string): Promise<Baseline> {
 }
 
 /** Compares the findings of a run with a baseline. `today` is a day in UTC, as `dayOf` names it. */
-export function applyBaseline<Found extends Pick<JudgedDifference, 'id'>>(
-  findings: readonly Found[],
+export function applyBaseline(
+  findings: readonly Pick<JudgedDifference, 'id'>[],
   looked: Looked,
   baseline: Baseline,
   today: string,
-): AppliedBaseline<Found> {
+): AppliedBaseline {
   const seen = new Set(findings.map(({ id }) => id))
   const entries = baseline.findings.map((entry) => {
     const { id, expires = today } = entry
@@ -81,12 +81,8 @@ export function applyBaseline<Found extends Pick<JudgedDifference, 'id'>>(
     const absent: EntryState = looked(id) ? 'fixed' : 'not looked at'
     return { entry, state: seen.has(id) ? present : absent }
   })
-  const known = new Map(entries.filter(({ state }) => state === 'accepted').map(({ entry }) => [entry.id, entry]))
-  const accepted = findings.flatMap((finding) => {
-    const entry = known.get(finding.id)
-    return entry === undefined ? [] : [{ finding, entry }]
-  })
-  return { accepted, entries }
+  const accepted = entries.filter(({ state }) => state === 'accepted').map(({ entry }) => entry)
+  return { accepted: new Map(accepted.map((entry) => [entry.id, entry])), entries }
 }
 
 /**

@@ -2,13 +2,13 @@ import type { Choices } from '../contract/choices.ts'
 import { describeQuestion } from '../judge/observability.ts'
 import { type CommandTimes, type Finding, listFacts, type Report, type Row } from '../reports/report.ts'
 import type { CalibratedAssumption, Calibration } from './calibration.ts'
-import type { Evidence } from './evidence-file.ts'
+import type { SeenChoices } from './evidence-file.ts'
 import { rowOfVerdict, showIncomplete } from './report.ts'
 
 export interface CalibrationReportOptions extends CommandTimes {
   /** What was looked at, as a short phrase. */
   title: string
-  evidence: Evidence
+  evidence: SeenChoices
   calibration: Calibration
   choices: Pick<Choices, 'assumptions'>
   /** Further information for the user, in sentences. */

@@ -8,7 +8,7 @@ import { printable } from '../ground/show.ts'
 import { observabilityOf } from '../judge/observability.ts'
 import type { ChoiceQuestion } from '../judge/questions.ts'
 import { type AssumptionVerdict, decideVerdicts } from '../judge/verdicts.ts'
-import type { Evidence } from './evidence-file.ts'
+import type { SeenChoices } from './evidence-file.ts'
 import { countVerdicts } from './report.ts'
 
 /** The text of a message that a service sent, with its place in openapi.yaml. */
@@ -46,7 +46,7 @@ interface ActionGroup {
 }
 
 /** Makes an overlay from evidence: the alternatives that the service has chosen, and the texts of its messages. */
-export async function calibrate(evidence: Evidence, choices: Choices): Promise<Calibration> {
+export async function calibrate(evidence: SeenChoices, choices: Choices): Promise<Calibration> {
   const { source } = choices.contract.document
   const verdicts = new Map(decideVerdicts(evidence.observations, choices).map((each) => [each.id, each]))
   const chosen = choices.alternatives.filter(({ id, number }) => verdicts.get(id)?.alternative === number)
@@ -93,7 +93,7 @@ const WIDTH = 118
 async function writeOverlay(
   groups: readonly ActionGroup[],
   verdicts: readonly AssumptionVerdict[],
-  { targets, contract }: Evidence,
+  { targets, contract }: SeenChoices,
 ): Promise<string> {
   const contradicted = verdicts.filter(({ verdict }) => verdict === 'contradicted')
   const head = [

@@ -8,29 +8,32 @@ import { shorten } from '../ground/show.ts'
 import { RealDate } from '../ground/timers.ts'
 import { type Redact, redactorForAll, redactTarget } from '../journal/redaction/redaction.ts'
 import { Secrets } from '../journal/redaction/secrets.ts'
-import type { JudgedDifference } from '../judge/finding.ts'
+import type { KeptFinding } from '../judge/finding.ts'
 import type { Conclusion } from '../judge/judge.ts'
 import { type ChoiceObservation, EVIDENCE_KEPT } from '../judge/open-choice.ts'
 import { writeTarget } from '../reports/targets.ts'
 import { checkContent, EvidenceError, readText } from './evidence-input.ts'
 
-/** The content of an evidence file, as `docs/schemas/evidence.json` describes it. It has no header field and no body. */
-export interface Evidence {
-  format: typeof FORMAT
-  format_version: number
-  tool: EvidenceTool
-  /** RFC 3339, in UTC. */
-  written_at: string
+/** What was seen of a service, from which a calibration follows. */
+export interface SeenChoices {
   contract: { digest: string; overlays: readonly string[] }
   /** The origins of the services that were seen. */
   targets: readonly string[]
   exchanges: number
   judged: number
   observations: readonly ChoiceObservation[]
-  /** The first finding of each id, and how often the id occurred. */
-  findings: readonly (Omit<JudgedDifference, 'asked' | 'answered'> & { count: number })[]
   /** The texts of messages, by error code or by `operationId` of a success. */
   messages: Readonly<Record<string, readonly string[]>>
+}
+
+/** The content of an evidence file, as `docs/schemas/evidence.json` describes it. It has no header field and no body. */
+export interface Evidence extends SeenChoices {
+  format: typeof FORMAT
+  format_version: number
+  tool: EvidenceTool
+  /** RFC 3339, in UTC. */
+  written_at: string
+  findings: readonly Omit<KeptFinding, 'asked' | 'answered'>[]
 }
 
 type EvidenceTool = 'check' | 'proxy' | 'verify' | 'calibrate'
@@ -61,7 +64,7 @@ const OWNER_ONLY = 0o600
 /** Describes the conclusion as evidence. It contains no key, and nothing that looks like a key. */
 export function describeEvidence(conclusion: Concluded, options: EvidenceOptions): Evidence {
   const { tool, choices, overlays = [], targets = [], secrets = [], at = systemClock() } = options
-  const { exchanges, judged, observations, findings, counts, messages } = conclusion
+  const { exchanges, judged, observations, findings, messages } = conclusion
   const show = foreignTextWriter(secrets)
   return {
     format: FORMAT,
@@ -73,13 +76,13 @@ export function describeEvidence(conclusion: Concluded, options: EvidenceOptions
     exchanges,
     judged,
     observations: observations.map((each) => ({ ...each, evidence: each.evidence.map(show) })),
-    findings: findings.map((finding) => ({ ...showFinding(finding, show), count: counts[finding.id] ?? 1 })),
+    findings: findings.map((finding) => showFinding(finding, show)),
     messages: Object.fromEntries(Object.entries(messages).map(([of, texts]) => [show(of), texts.map(show)])),
   }
 }
 
 /** Only what others have written can hold a secret, and is redacted: a key may be a word that this program uses. */
-function showFinding(finding: JudgedDifference, show: Redact): Omit<JudgedDifference, 'asked' | 'answered'> {
+function showFinding(finding: KeptFinding, show: Redact): Evidence['findings'][number] {
   const { asked: _, answered: __, ...kept } = finding
   const { id, request_id: requestId, method, path, message, overlay } = finding
   return {
@@ -128,23 +131,16 @@ export async function readEvidence(file: string, choices: Choices): Promise<Evid
 const AGAIN = 'make the evidence again with check, proxy or verify'
 
 /** Puts evidence about the same choices together. */
-export function joinEvidence(one: Evidence, other: Evidence): Evidence {
-  const findings = new Map(one.findings.map((each) => [each.id, each]))
-  for (const finding of other.findings) {
-    const known = findings.get(finding.id)
-    findings.set(finding.id, known === undefined ? finding : { ...known, count: known.count + finding.count })
-  }
+export function joinEvidence(one: SeenChoices, other: SeenChoices): SeenChoices {
   const messages = new Map(Object.entries(one.messages))
   for (const [of, texts] of Object.entries(other.messages))
     messages.set(of, unique([...(messages.get(of) ?? []), ...texts]))
   return {
-    ...one,
-    tool: 'calibrate',
+    contract: one.contract,
     targets: unique([...one.targets, ...other.targets]),
     exchanges: one.exchanges + other.exchanges,
     judged: one.judged + other.judged,
     observations: joinObservations([...one.observations, ...other.observations]),
-    findings: [...findings.values()],
     messages: Object.fromEntries(messages),
   }
 }

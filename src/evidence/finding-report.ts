@@ -1,16 +1,17 @@
 import { shorten } from '../ground/show.ts'
+import { reasonOf } from '../judge/answer-counts.ts'
 import {
   type FailOn,
   isCounted,
   isFailure,
   type JudgedDifference,
+  type KeptFinding,
   type Label,
   type Party,
   partyOf,
 } from '../judge/finding.ts'
 import type { FindingLevel, Finding as ReportFinding, ReportRule } from '../reports/report.ts'
 import type { BaselineEntry } from './baseline.ts'
-import { reasonOf } from './untold.ts'
 
 /** A finding in the JSON report: the finding of the first exchange, and how many findings have this id. */
 export interface ReportedFinding extends JudgedDifference {
@@ -24,8 +25,6 @@ export interface ReportedFinding extends JudgedDifference {
 
 /** What a report knows about a finding besides. */
 export interface FindingContext {
-  /** How many findings have this id. */
-  count: number
   /** The entry of the baseline that accepts it. */
   accepted: BaselineEntry | undefined
   failOn: FailOn
@@ -98,8 +97,8 @@ function ruleOf(finding: JudgedDifference): ReportRule {
 }
 
 /** A finding for a person. */
-export function showFinding(finding: JudgedDifference, { count, accepted, failOn }: FindingContext): ReportFinding {
-  const { message, pointer, method, path, request_id: requestId, status, id, asked, answered, overlay } = finding
+export function showFinding(finding: KeptFinding, { accepted, failOn }: FindingContext): ReportFinding {
+  const { count, message, pointer, method, path, request_id: requestId, status, id, asked, answered, overlay } = finding
   const { level, remedy } = kindOf(finding)
   const known = accepted === undefined ? '' : ` Accepted by the baseline: ${accepted.reason}`
   const mild = accepted !== undefined ? 'note' : 'warning'
@@ -129,7 +128,10 @@ function quoteBodies({ label, asked, answered }: JudgedDifference): string {
 }
 
 /** A finding for the JSON report. */
-export function reportFinding(finding: JudgedDifference, { count, accepted }: FindingContext): ReportedFinding {
+export function reportFinding(
+  { count, ...finding }: KeptFinding,
+  accepted: BaselineEntry | undefined,
+): ReportedFinding {
   return {
     ...finding,
     ...(isFailure(finding) && { by: partyOf(finding) }),

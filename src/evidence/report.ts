@@ -15,8 +15,7 @@ import {
   type Row,
 } from '../reports/report.ts'
 import type { AppliedBaseline } from './baseline.ts'
-import { type FindingContext, type ReportedFinding, reportFinding, showFinding } from './finding-report.ts'
-import { findUntold, listUntold, summariseUntold } from './untold.ts'
+import { type ReportedFinding, reportFinding, showFinding } from './finding-report.ts'
 
 export interface EvidenceReportOptions extends CommandTimes {
   tool: 'check' | 'proxy'
@@ -24,10 +23,9 @@ export interface EvidenceReportOptions extends CommandTimes {
   title: string
   conclusion: Conclusion
   choices: Choices
-  /** Whose mistakes fail the run; those of the service by default. The others are shown. */
-  failOn?: FailOn | undefined
-  /** Absent if there is no baseline. */
-  baseline?: AppliedBaseline<JudgedDifference> | undefined
+  /** Whose mistakes fail the run. The others are shown. */
+  failOn: FailOn
+  baseline: AppliedBaseline
   /** What is missing for a passing result, in sentences. */
   failures?: readonly string[]
   /** Further information for the user about the exchanges, in sentences. */
@@ -50,29 +48,26 @@ export interface EvidenceReport {
 
 /** Describes the findings about exchanges for every output format. */
 export function describeFindings(options: EvidenceReportOptions): Report {
-  const { tool, title, conclusion, choices, baseline, failures = [], warnings = [], startedAt, seconds } = options
-  const { failOn = 'service' } = options
-  const accepted = new Map(baseline?.accepted.map(({ finding, entry }) => [finding.id, entry]))
-  const { findings } = conclusion
-  const counted = findings.filter((finding) => isCounted(finding, failOn) && !accepted.has(finding.id))
+  const { tool, title, conclusion, choices, baseline, failOn, startedAt, seconds } = options
+  const { failures = [], warnings = [] } = options
+  const {
+    findings,
+    answers: { untold },
+  } = conclusion
+  const counted = findings.filter((each) => isCounted(each, failOn) && !baseline.accepted.has(each.id))
   const verdicts = decideVerdicts(conclusion.observations, choices)
-  const untold = findUntold(findings, conclusion.counts, conclusion.answers.reasons)
   const missing = conclusion.judged > 0 || failures.length > 0 ? failures : [nothingJudged(options)]
   const passed = counted.length === 0 && missing.length === 0
-  const contextOf = ({ id }: JudgedDifference): FindingContext => ({
-    count: conclusion.counts[id] ?? 1,
-    accepted: accepted.get(id),
-    failOn,
-  })
   const shown = findings.map((finding) => {
-    return { ...showFinding(finding, contextOf(finding)), row: subjectOf(finding).replace('/', ' ') }
+    const accepted = baseline.accepted.get(finding.id)
+    return { ...showFinding(finding, { accepted, failOn }), row: subjectOf(finding).replace('/', ' ') }
   })
   const broken = findings.filter((_, index) => shown[index]?.level === 'error').map(subjectOf)
   const contradicted = verdicts.filter(({ verdict }) => verdict === 'contradicted').map(showContradiction)
   const json: EvidenceReport = {
     exchanges: conclusion.exchanges,
     judged: conclusion.judged,
-    findings: findings.map((finding) => reportFinding(finding, contextOf(finding))),
+    findings: findings.map((finding) => reportFinding(finding, baseline.accepted.get(finding.id))),
     assumptions: verdicts,
     ...(untold.length > 0 && { untold }),
     ...(missing.length > 0 && { failures: missing }),
@@ -81,12 +76,12 @@ export function describeFindings(options: EvidenceReportOptions): Report {
   return {
     tool,
     title,
-    summary: [...missing, summarise(options, findings, untold)].join(' ').trim(),
+    summary: [...missing, summarise(options)].join(' ').trim(),
     passed,
     exitCode: options.interruptedWith ?? (passed ? 0 : 1),
     startedAt,
     seconds,
-    facts: factsOf(options, verdicts, untold),
+    facts: factsOf(options, verdicts),
     findings: [
       ...missing.map(showIncomplete('error')),
       ...shown,
@@ -106,25 +101,20 @@ export function describeFindings(options: EvidenceReportOptions): Report {
 function nothingJudged({ conclusion }: EvidenceReportOptions): string {
   const { exchanges, answers } = conclusion
   if (exchanges === 0) return 'There was no exchange with the service, so nothing was judged.'
-  const [first] = answers.reasons
+  const [first] = answers.untold
   const all = exchanges === 1 ? 'The only exchange' : `None of the ${exchanges} exchanges`
   const why = first === undefined ? '' : ` ${first.reason} ${first.remedy}`
   return `${all} ${exchanges === 1 ? 'could not' : 'could'} be judged.${why}`
 }
 
 /** It says how much was judged, and what was not told, because "nothing wrong" is true of the rest alone. */
-function summarise(
-  { conclusion, baseline, failOn = 'service' }: EvidenceReportOptions,
-  findings: readonly JudgedDifference[],
-  untold: readonly Untold[],
-): string {
-  const { exchanges, judged, counts } = conclusion
+function summarise({ conclusion, baseline: { accepted }, failOn }: EvidenceReportOptions): string {
+  const { exchanges, judged, findings, answers } = conclusion
   if (exchanges === 0) return ''
-  const accepted = new Set(baseline?.accepted.map(({ finding }) => finding.id))
   const did = (party: Party) => {
     const own = findings.filter((each) => isCounted(each, party) && !accepted.has(each.id))
     if (own.length === 0) return 'nothing wrong'
-    const times = own.reduce((sum, { id }) => sum + (counts[id] ?? 1), 0)
+    const times = own.reduce((sum, { count }) => sum + count, 0)
     const hint = own.some((each) => isCounted(each, failOn)) ? '' : ` (--fail-on ${party} would fail)`
     return `${plural(own.length, 'thing')} wrong, seen ${times === 1 ? 'once' : `${times} times`}${hint}`
   }
@@ -132,7 +122,7 @@ function summarise(
     judged === 0 ? 'In the messages alone' : `In the ${judged} of ${plural(exchanges, 'exchange')} that could be judged`
   return [
     `${where}, the service did ${did('service')}; its clients did ${did('client')}.`,
-    ...summariseUntold(untold),
+    ...summariseUntold(answers.untold),
     ...(accepted.size === 0
       ? []
       : [`${plural(accepted.size, 'finding is', 'findings are')} accepted by the baseline.`]),
@@ -140,13 +130,14 @@ function summarise(
 }
 
 function factsOf(
-  { conclusion, baseline, facts = [] }: EvidenceReportOptions,
+  { conclusion, choices, baseline, facts = [] }: EvidenceReportOptions,
   verdicts: readonly AssumptionVerdict[],
-  untold: readonly Untold[],
 ): Fact[] {
   const { exchanges, judged, answers } = conclusion
-  const { unasked } = answers
-  const entriesThatAre = (state: string) => baseline?.entries.filter((entry) => entry.state === state).length ?? 0
+  const { untold } = answers
+  const asked = new Set([...answers.counts.keys()].map((answer) => answer.split('/')[0]))
+  const unasked = choices.contract.operations.map(({ id }) => id).filter((id) => !asked.has(id))
+  const entriesThatAre = (state: string) => baseline.entries.filter((entry) => entry.state === state).length
   const [gone, expired] = [entriesThatAre('fixed'), entriesThatAre('expired')]
   return [
     ...facts,
@@ -163,6 +154,24 @@ function factsOf(
         expired > 0 && `${plural(expired, 'finding of the baseline counts', 'findings of the baseline count')} again`,
     }),
   ]
+}
+
+/** A sentence with the most frequent reason, if there is any. */
+function summariseUntold(untold: readonly Untold[]): string[] {
+  const [first] = untold
+  if (first === undefined) return []
+  const total = untold.reduce((sum, { times }) => sum + times, 0)
+  const most = total === first.times ? '' : 'most often '
+  return [`${plural(total, 'thing')} cannot be told, ${most}because: ${first.reason} ${first.remedy}`]
+}
+
+/** How many reasons fit into a line. */
+const NAMED = 3
+
+/** `18: Another client … 2: The request …` */
+function listUntold(untold: readonly Untold[]): string {
+  const named = untold.slice(0, NAMED).map(({ reason, times, remedy }) => `${times}: ${reason} ${remedy}`)
+  return [...named, ...(untold.length > NAMED ? ['…'] : [])].join(' ')
 }
 
 function showContradiction({ id, evidence }: AssumptionVerdict): ReportFinding {

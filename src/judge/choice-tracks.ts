@@ -1,7 +1,7 @@
 import { formOf } from '../exchanges/exchange.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import { isOfGate, isRefusedUnread } from './gate.ts'
-import type { QuotaFields } from './quota-fields.ts'
+import { IN_FLIGHT, type QuotaFields, TOLERANCE } from './quota-fields.ts'
 
 /** Follows whether a service knows a key behind another spelling of the scheme. */
 export class SchemeTrack {
@@ -28,10 +28,6 @@ export class SchemeTrack {
  */
 const ENOUGH = { refused: 8, success: 2 }
 const ENOUGH_ALONE = { refused: 3, success: 1 }
-/** So many requests of other clients may be refused at the same time and get their charge back. */
-const IN_FLIGHT = 3
-/** How far the times of one service may differ, in seconds. */
-const TOLERANCE = 2
 
 /** Follows whether refusals lower what is left of the quotas of one key. */
 export class ChargeTrack {

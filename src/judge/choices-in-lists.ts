@@ -1,5 +1,6 @@
 import { refreshDay } from '../domain/dmarc.ts'
 import type { Belief } from './belief.ts'
+import { LONGEST_WITHOUT_RECORD } from './domain-answers.ts'
 import { comparable, isPlainHostname } from './names.ts'
 import type { ChoiceTable, ReadChoice, SeenExchange } from './open-choice.ts'
 
@@ -9,8 +10,6 @@ const TOLERATED = 2
 const COMPARED = 500
 /** In milliseconds: for this long after its addition, a domain is certainly not processed. */
 const AT_ONCE = 30_000
-/** In milliseconds: after the processing and the time to the next refresh, each domain has a record. */
-const LONGEST_PROCESSING = 48 * 3_600_000
 /** Upper case in the name of a domain, if the name says nothing about other choices. */
 const isInOtherCase = (name: string) => /[A-Z]/.test(name) && isPlainHostname(name)
 
@@ -60,7 +59,7 @@ const readUnprocessed: ReadChoice = ({ reading: { shown, exchange }, track: { be
   for (const [name, { isMonitored, addedAt }] of belief.domains) {
     if (isMonitored !== true || addedAt === undefined || addedAt > now) continue
     const age = now - addedAt
-    if (!seen.has(name)) isAbsent ||= age <= LONGEST_PROCESSING && belief.isCertain(name)
+    if (!seen.has(name)) isAbsent ||= age <= LONGEST_WITHOUT_RECORD && belief.isCertain(name)
     else if (age < AT_ONCE && !refreshes.some((time) => isRefreshed(time, addedAt, now))) return 'listed'
   }
   return isAbsent ? 'absent' : undefined

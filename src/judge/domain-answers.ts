@@ -18,7 +18,7 @@ export interface Admitted {
 }
 
 /** In milliseconds: a day of processing, and the time to the next refresh. Then each domain has a record. */
-const LONGEST_WITHOUT_RECORD = 48 * 3_600_000
+export const LONGEST_WITHOUT_RECORD = 48 * 3_600_000
 
 /** A list of all domains, against what is believed of the account. */
 export function takeDomains(success: Admitted): boolean {

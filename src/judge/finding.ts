@@ -48,6 +48,11 @@ export interface JudgedDifference {
   overlay?: string
 }
 
+/** The first finding of an id, and how many findings have it. */
+export interface KeptFinding extends JudgedDifference {
+  count: number
+}
+
 /** Whether a finding means that the service, or its client, did something wrong. */
 export function isFailure({ label }: Pick<JudgedDifference, 'label'>): boolean {
   return label === 'contract violation' || label === 'broken rule' || label === 'unexplained'

@@ -5,7 +5,7 @@ import type { ReadExchange } from '../exchanges/reading.ts'
 import { pointTo } from '../ground/json.ts'
 import { shorten } from '../ground/show.ts'
 import { redactKeys } from '../journal/redaction/key-shapes.ts'
-import type { JudgedDifference, Label } from './finding.ts'
+import type { JudgedDifference, KeptFinding, Label } from './finding.ts'
 
 /** Something in an exchange that should not be so, or that should be told. */
 export interface Remark {
@@ -125,10 +125,10 @@ const LIMIT = 1_000
 
 /** The first finding of each id, and how often the id occurred. */
 export class KeptFindings {
-  readonly #all = new Map<string, { finding: JudgedDifference; count: number }>()
+  readonly #all = new Map<string, KeptFinding>()
 
   keep(finding: JudgedDifference): void {
-    if (!this.isRepeated(finding.id) && this.#all.size < LIMIT) this.#all.set(finding.id, { finding, count: 1 })
+    if (!this.isRepeated(finding.id) && this.#all.size < LIMIT) this.#all.set(finding.id, { ...finding, count: 1 })
   }
 
   /** Whether there was a finding with this id. If so, it is counted again. */
@@ -138,11 +138,7 @@ export class KeptFindings {
     return known !== undefined
   }
 
-  get findings(): readonly JudgedDifference[] {
-    return [...this.#all.values()].map(({ finding }) => finding)
-  }
-
-  get counts(): Readonly<Record<string, number>> {
-    return Object.fromEntries([...this.#all].map(([id, { count }]) => [id, count]))
+  get findings(): readonly KeptFinding[] {
+    return [...this.#all.values()].map((finding) => ({ ...finding }))
   }
 }

@@ -10,7 +10,7 @@ import { doubtWhatIsNamed, judgeRefusal, judgeSuccess } from './behaviour.ts'
 import { Belief } from './belief.ts'
 import { ChoiceReader } from './choice-reader.ts'
 import { checkContract } from './contract-check.ts'
-import type { JudgedDifference } from './finding.ts'
+import type { JudgedDifference, KeptFinding } from './finding.ts'
 import { collectFindings, describeChoice, idOf, KeptFindings, type Report } from './findings.ts'
 import { ANSWERED_WITHOUT_KEY, isAnsweredWithoutKey, isKeyless, isOfGate, isRefusedUnread, keyRuleOf } from './gate.ts'
 import type { ChoiceObservation } from './open-choice.ts'
@@ -28,9 +28,7 @@ export interface Conclusion {
   /** All exchanges that were taken; `judged` counts those whose behaviour could be judged. */
   exchanges: number
   judged: number
-  findings: readonly JudgedDifference[]
-  /** How many findings each id has; `findings` has only the first one. */
-  counts: Readonly<Record<string, number>>
+  findings: readonly KeptFinding[]
   /** What the exchanges show about choices. */
   observations: readonly ChoiceObservation[]
   /** The texts of messages, by code or by `operationId` of a success. */
@@ -69,7 +67,7 @@ export class Judge {
   readonly #assumptions: ReadonlyMap<string, Assumption>
   readonly #messages = new Map<string, Set<string>>()
   /** How the service has answered until now. */
-  readonly answers: AnswerCounts
+  readonly answers = new AnswerCounts()
   #exchanges = 0
   #judged = 0
 
@@ -79,7 +77,6 @@ export class Judge {
     this.#assumptions = new Map(choices.assumptions.map((each) => [each.id, each]))
     this.#read = createReader(choices.contract)
     this.#tracks = new Tracks(terms)
-    this.answers = new AnswerCounts(choices.contract.operations)
   }
 
   /** Judges the next exchange. Returns its own findings; a choice only the first time that the operation shows it. */
@@ -104,7 +101,10 @@ export class Judge {
       }
     }
     this.#judge(reading, asked, track, report)
-    for (const finding of findings) this.#kept.keep(finding)
+    for (const finding of findings) {
+      this.#kept.keep(finding)
+      this.answers.noteFinding(finding)
+    }
     return findings
   }
 
@@ -124,7 +124,6 @@ export class Judge {
       exchanges: this.#exchanges,
       judged: this.#judged,
       findings: this.#kept.findings,
-      counts: this.#kept.counts,
       observations: this.#choices.observations,
       messages: Object.fromEntries([...this.#messages].map(([of, texts]) => [of, [...texts]])),
       answers: this.answers,

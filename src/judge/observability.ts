@@ -1,4 +1,5 @@
 import type { Assumption } from '../contract/assumptions.ts'
+import { givenFields } from '../domain/given-fields.ts'
 import { writeJson } from '../ground/json.ts'
 import { shorten } from '../ground/show.ts'
 import { type ChoiceQuestion, type DecidingRequest, QUESTIONS } from './questions.ts'
@@ -14,30 +15,17 @@ export interface Observability {
   decide_with?: ChoiceQuestion
 }
 
-type ExaminedAssumption = Pick<Assumption, 'id' | 'alternatives' | 'reason' | 'unobservable'>
-
-export function observabilityOf({ id, alternatives, reason, unobservable }: ExaminedAssumption): Observability {
+export function observabilityOf({ id, alternatives, reason, unobservable }: Assumption): Observability {
   if (alternatives.length === 0) return { observable: false, because: reason ?? 'There is no alternative.' }
   if (typeof unobservable === 'string') return { observable: false, because: unobservable }
   const question = Object.hasOwn(QUESTIONS, id) ? QUESTIONS[id] : undefined
-  return {
-    observable: true,
-    ...(unobservable !== undefined && { except: unobservable }),
-    ...(question !== undefined && { decide_with: question }),
-  }
+  return { observable: true, ...givenFields({ except: unobservable, decide_with: question }) }
 }
 
 /** The assumption as JSON. The reason why exchanges cannot show an alternative becomes part of its observability. */
-export function reportAssumption({ unobservable, ...assumption }: Assumption) {
-  return {
-    ...assumption,
-    ...observabilityOf({ ...assumption, ...(unobservable !== undefined && { unobservable }) }),
-  }
-}
-
-/** Whether exchanges can show that a service behaves as this alternative of the assumption. */
-export function isObservable({ unobservable }: Pick<ExaminedAssumption, 'unobservable'>, alternative: number): boolean {
-  return unobservable === undefined || (typeof unobservable !== 'string' && unobservable[alternative] === undefined)
+export function reportAssumption(assumption: Assumption) {
+  const { unobservable: _, ...shown } = assumption
+  return { ...shown, ...observabilityOf(assumption) }
 }
 
 /** `yes, by POST /domains with {"domains":["b.example."]}; look at whether it is accepted` */

@@ -22,6 +22,10 @@ export interface QuotaFields {
 
 /** How far the clocks of a service may differ from each other, in seconds. */
 export const SKEW = 120
+/** How far the times of one service may differ because they are rounded, in seconds. */
+export const TOLERANCE = 2
+/** So many requests of other clients may be refused at the same time and get their charge back. */
+export const IN_FLIGHT = 3
 
 /**
  * The quota fields of a response, also of one for a method that its path does not have. `undefined` if they are absent or

@@ -6,7 +6,7 @@ import { pointTo } from '../ground/json.ts'
 import { RealDate } from '../ground/timers.ts'
 import type { Report } from './findings.ts'
 import { isKeyless, OF_ACCOUNT } from './gate.ts'
-import { type QuotaFields, SKEW } from './quota-fields.ts'
+import { IN_FLIGHT, type QuotaFields, SKEW, TOLERANCE } from './quota-fields.ts'
 
 /** What is known of one path. Times of requests are in milliseconds on the clock of the recorder. */
 interface PathQuota {
@@ -22,10 +22,6 @@ interface PathQuota {
   beyond: number
 }
 
-/** How far the times of one service may differ because they are rounded, in seconds. */
-const TOLERANCE = 2
-/** So many requests of other clients may be refused at the same time and get their charge back. */
-const IN_FLIGHT = 3
 /** How many successes are kept. More are not counted, which accuses nobody. */
 const COUNTED = 1_000
 const HEADERS = '/components/headers'

@@ -170,7 +170,7 @@ function refuseFields(asked: AskedRequest, corridor: Corridor): void {
   for (const name of required) if (!fields.has(name)) corridor.must(['missing_field'], `The body has no \`${name}\`.`)
 }
 
-/** The most domains that one request adds. */
+/** The most domains that one request adds by the specification, whatever an overlay says. */
 export const MOST_ADDED = 50
 /** The specification rejects a domain that is named twice, or monitored already, and shows no code for it. */
 const DUPLICATE = ['invalid_domain', 'invalid_request_body', 'invalid_field_type'] as const

@@ -99,7 +99,7 @@ function describeVerdict({ sightings }: Witness, { judge, counts }: ProxyOptions
   const unjudged = listUnjudged(sightings)
   const counted = conclusion.findings.filter(counts)
   const ofService = conclusion.findings.filter((finding) => isFailure(finding) && partyOf(finding) === 'service')
-  const found = ofService.reduce((sum, { id }) => sum + (conclusion.counts[id] ?? 1), 0)
+  const found = ofService.reduce((sum, { count }) => sum + count, 0)
   const [first] = ofService
   const what = first === undefined ? '' : ` The first was at ${first.method} ${first.path}: ${first.message}`
   const times = found === 1 ? 'once' : `${found} times`

@@ -43,8 +43,8 @@ export interface AssessmentOptions {
   choices: Choices
   /** The base URL for the command lines in a report. */
   target: string
-  /** Whether a finding is known and accepted. */
-  isAccepted(finding: JudgedDifference): boolean
+  /** The ids of findings that are known and do not count. */
+  accepted: Pick<ReadonlySet<string>, 'has'>
   /** In per cent. */
   minReached: number
   /** Whether no other client changes the account, so that nobody but the service can have changed it. */
@@ -66,8 +66,7 @@ const notReached = (message: string): Outcome => ({ outcome: 'not reached', mess
  */
 export function assess(options: AssessmentOptions): Assessment {
   const { result, choices, isSoleWriter } = options
-  const counted = result.conclusion.findings.filter((finding) => isCounted(finding, 'service'))
-  const findings = [...new Map(counted.map((each) => [each.id, each])).values()]
+  const findings = result.conclusion.findings.filter((finding) => isCounted(finding, 'service'))
   const shown = new Set(result.probes.flatMap(({ probe }) => probe.rule ?? []))
   const rules = new Map(choices.contract.operations.flatMap((each) => each.rules).map((rule) => [rule.id, rule]))
   const observable = [...rules.values()].filter(({ id, unobservable }) => shown.has(id) || unobservable !== undefined)
@@ -77,7 +76,7 @@ export function assess(options: AssessmentOptions): Assessment {
     ...findings.map((each) => checkFinding(each, options)),
     ...observable.map((rule) => {
       const { id, says } = rule
-      return { id: `rule/${id}`, rule: id, message: says, ...checkRule(rule, result, counted) }
+      return { id: `rule/${id}`, rule: id, message: says, ...checkRule(rule, result, findings) }
     }),
     ...assumptions.map((verdict) => ({ id: `assumption/${verdict.id}`, ...checkAssumption(verdict, options) })),
   ]
@@ -118,11 +117,11 @@ function checkRestoration({ cleanup }: VerifyResult, isSoleWriter: boolean): Out
   return { outcome: cleanup.restored && !isSoleWriter ? 'undecidable' : 'fail', message }
 }
 
-function checkFinding(finding: JudgedDifference, { result, target, isAccepted }: AssessmentOptions): VerifyCheck {
+function checkFinding(finding: JudgedDifference, { result, target, accepted }: AssessmentOptions): VerifyCheck {
   const { id, message, rule, request_id: request } = finding
   const seen = result.exchanges.find(({ exchange }) => exchange.id === request)
   return {
-    ...{ id, message, finding, outcome: isAccepted(finding) ? 'baselined' : 'fail' },
+    ...{ id, message, finding, outcome: accepted.has(id) ? 'baselined' : 'fail' },
     ...(rule !== undefined && { rule }),
     ...(seen !== undefined && { curl: curlOf(seen.sent, target) }),
   }

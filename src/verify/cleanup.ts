@@ -1,9 +1,10 @@
 import { shorten } from '../ground/show.ts'
+import { MOST_ADDED } from '../judge/refusals.ts'
 import { ConnectionError } from './client.ts'
 import { type Conversation, isDone, isOverQuota, type ProbeAnswer, SETTLING } from './conversation.ts'
 import { compareOthers, type Holdings, readDomains, readGroups } from './holdings.ts'
 import type { Inventory } from './ledger.ts'
-import { MOST_DOMAINS, type ProbeRequest, quotaPathOf } from './probe.ts'
+import { type ProbeRequest, quotaPathOf } from './probe.ts'
 
 /** What the cleanup found in the account, and what it did. */
 export interface Cleanup {
@@ -38,7 +39,7 @@ class Hindrance extends Error {
 
 /** How many requests `restore` may send to each path. It needs two less, but other clients may spend, too. */
 export function costOfRestoring(groups: number, domains: number): Record<string, number> {
-  return { '/domaingroups': 4 + groups, '/domains': 4 + Math.max(1, Math.ceil(domains / MOST_DOMAINS)) }
+  return { '/domaingroups': 4 + groups, '/domains': 4 + Math.max(1, Math.ceil(domains / MOST_ADDED)) }
 }
 
 /**
@@ -99,7 +100,7 @@ async function removeDomains(
 ): Promise<void> {
   if (names.length === 0) return
   // The contract has no limit for a removal, but a service may apply that of an addition.
-  const isMany = names.length > MOST_DOMAINS
+  const isMany = names.length > MOST_ADDED
   if (!isMany) {
     const answer = await ask({ method: 'DELETE', path: '/domains', body: { domains: names } }, conversation)
     if (isDone(answer)) {
@@ -108,7 +109,7 @@ async function removeDomains(
     }
     if (isDone(answer) || answer.isLost || names.length === 1) return
   }
-  const size = isMany ? MOST_DOMAINS : Math.ceil(names.length / 2)
+  const size = isMany ? MOST_ADDED : Math.ceil(names.length / 2)
   await removeDomains(names.slice(0, size), conversation, removed)
   await removeDomains(names.slice(size), conversation, removed)
 }

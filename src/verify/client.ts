@@ -36,27 +36,21 @@ export const LARGEST_RESPONSE = 32 << 20
 /** The largest header of a response, in bytes. */
 const LARGEST_RESPONSE_HEADER = 64 << 10
 
+/** @throws ConnectionError if no complete response came. */
+export type Send = (request: WireRequest) => Promise<WireResponse>
+
 /**
- * Sends requests to a service. It follows no redirect and decodes nothing. Each request has its own connection: the
- * service may be about to close an idle one, and then nobody would know whether the request arrived.
+ * Sends requests to a service, and waits so many milliseconds until a response is complete. It follows no redirect and
+ * decodes nothing. Each request has its own connection: the service may be about to close an idle one, and then nobody
+ * would know whether the request arrived.
  */
-export class Client {
-  readonly #base: URL
-  readonly #timeout: number
-
-  /** `timeout` is the time until the response must be complete, in milliseconds. */
-  constructor(base: URL, timeout: number) {
-    this.#base = base
-    this.#timeout = timeout
-  }
-
-  /** @throws ConnectionError if no complete response came. */
-  async send({ method, path, headers, body }: WireRequest): Promise<WireResponse> {
-    const signal = AbortSignal.timeout(this.#timeout)
-    const request = this.#base.protocol === 'https:' ? requestHttps : requestHttp
-    const sent = request(this.#base, {
+export function sendTo(base: URL, timeout: number): Send {
+  const request = base.protocol === 'https:' ? requestHttps : requestHttp
+  return async ({ method, path, headers, body }) => {
+    const signal = AbortSignal.timeout(timeout)
+    const sent = request(base, {
       ...{ agent: false, method, signal, maxHeaderSize: LARGEST_RESPONSE_HEADER },
-      path: this.#base.pathname.replace(/\/$/, '') + path,
+      path: base.pathname.replace(/\/$/, '') + path,
       headers: { ...headers, ...(body !== undefined && { 'Content-Length': String(body.length) }) },
     })
     // What fails after the response has begun is an error of the response.
@@ -67,8 +61,7 @@ export class Client {
       return await receive(response)
     } catch (error) {
       if (!signal.aborted) throw error instanceof ConnectionError ? error : explain(error as Error, sent)
-      const seconds = Math.round(this.#timeout / 1000)
-      throw new ConnectionError(`no complete response came within ${seconds} s (--timeout)`)
+      throw new ConnectionError(`no complete response came within ${Math.round(timeout / 1000)} s (--timeout)`)
     } finally {
       sent.destroy()
     }

@@ -7,7 +7,7 @@ import type { Clock } from '../ground/clock.ts'
 import { clearInterval, setInterval } from '../ground/timers.ts'
 import type { Judge } from '../judge/judge.ts'
 import { inWords, RequestBudget } from './budget.ts'
-import { type Client, ConnectionError, LARGEST_RESPONSE, type WireResponse } from './client.ts'
+import { ConnectionError, LARGEST_RESPONSE, type Send, type WireResponse } from './client.ts'
 import { findHarm } from './harmful-requests.ts'
 import { type Holdings, intentOf } from './holdings.ts'
 import type { Ledger } from './ledger.ts'
@@ -36,7 +36,7 @@ export interface ProbeAnswer {
 export type RunJudge = Pick<Judge, 'take' | 'conclude'>
 
 export interface ConversationOptions {
-  client: Pick<Client, 'send'>
+  send: Send
   contract: Pick<Contract, 'basePath' | 'operations'>
   apiKey: string
   clock: Clock
@@ -162,7 +162,7 @@ export class Conversation {
    * @throws ConnectionError if the request certainly did not arrive, or nobody knows what becomes of it
    */
   async #send(request: ProbeRequest): Promise<{ exchange: Exchange; error?: ConnectionError }> {
-    const { client, clock, contract, apiKey, holdings } = this.options
+    const { send, clock, contract, apiKey, holdings } = this.options
     const { method, path, key } = request
     const body = bytesOfBody(request)
     const headers = headersOf(request)
@@ -185,7 +185,7 @@ export class Conversation {
     try {
       const fields = { ...headers, ...Object.fromEntries(own) }
       return {
-        exchange: exchangeOf(this.#read(request, own, await client.send({ method, path, headers: fields, body }))),
+        exchange: exchangeOf(this.#read(request, own, await send({ method, path, headers: fields, body }))),
       }
     } catch (error) {
       if (!(error instanceof ConnectionError)) throw error

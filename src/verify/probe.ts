@@ -1,9 +1,6 @@
 import type { DomainGroup } from '../domain/account.ts'
 import { shorten } from '../ground/show.ts'
 
-/** How many domains a request may add by the specification. Under an overlay with another limit, the same is sent. */
-export const MOST_DOMAINS = 50
-
 /** A request of a probe, below the base URL of the service. */
 export interface ProbeRequest {
   method: string

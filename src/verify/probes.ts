@@ -1,5 +1,6 @@
 import type { DomainGroup } from '../domain/account.ts'
-import { MOST_DOMAINS, type Probe, type ProbeRequest, type ProbeScene } from './probe.ts'
+import { MOST_ADDED } from '../judge/refusals.ts'
+import type { Probe, ProbeRequest, ProbeScene } from './probe.ts'
 
 type More = Partial<ProbeRequest>
 type Outcome = Pick<Probe, 'expect' | 'rule' | 'decides'>
@@ -120,7 +121,7 @@ const ABOUT_DOMAINS: readonly Probe[] = [
     add(...Array(2).fill(fresh())),
   ),
   ask('add-51', refused('at-most-50-domains', 'too-many-domains status-request-too-large'), ({ fresh }) =>
-    add(...times(MOST_DOMAINS + 1, fresh)),
+    add(...times(MOST_ADDED + 1, fresh)),
   ),
   // Each invalid name has its own request, because one refusal hides another.
   ask('hostname-none', refused('valid-hostnames', 'status-invalid-domain'), ({ mark }) => add(`${mark} no host`)),
@@ -141,7 +142,7 @@ const ABOUT_DOMAINS: readonly Probe[] = [
     return [remove({ domains: domains.slice(0, 1) }), get(at(id))]
   }),
   ask('delete', accepted('members-stay-monitored'), ({ group }) => [removeGroup(group(1)), get(DOMAINS)]),
-  ask('add-50', accepted('at-most-50-domains'), ({ fresh }) => add(...times(MOST_DOMAINS, fresh))),
+  ask('add-50', accepted('at-most-50-domains'), ({ fresh }) => add(...times(MOST_ADDED, fresh))),
   ...keyless('add', '', ({ fresh }, key) => post({ domains: [fresh()] }, key)),
   ...keyless('remove', '', ({ own }, key) => remove({ domains: [own()] }, key)),
   ask('hostname-forms', accepted('valid-hostnames'), ({ fresh }) =>

@@ -119,7 +119,7 @@ function findingOf({ id, message = '', curl, finding }: VerifyCheck, sweep: stri
     const remedy = sweep === undefined ? undefined : { text: 'What is left can be removed:', command: sweep }
     return { rule: NOT_RESTORED, level: 'error', message, remedy }
   }
-  const shown = showFinding(finding, { count: 1, accepted: undefined, failOn: 'service' })
+  const shown = showFinding({ ...finding, count: 1 }, { accepted: undefined, failOn: 'service' })
   const remedy = curl === undefined ? undefined : { text: 'The request can be sent again:', command: curl }
   return { ...shown, remedy, row: id }
 }

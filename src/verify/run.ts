@@ -1,4 +1,3 @@
-import type { Contract } from '../contract/contract.ts'
 import type { Conclusion } from '../judge/judge.ts'
 import type { Spending } from './budget.ts'
 import { type Cleanup, NOTHING_DONE, readInventory, restore } from './cleanup.ts'
@@ -18,7 +17,6 @@ import { type EarlyEnd, type ProbeState, Questioning } from './questioning.ts'
 import { refuseSilence, refuseTarget } from './target.ts'
 
 export interface VerifyOptions extends Omit<ConversationOptions, 'tell'> {
-  contract: Contract
   judge: RunJudge
   plan: readonly PlannedProbe[]
   /** The suffix of the domains of the run. */
@@ -26,6 +24,8 @@ export interface VerifyOptions extends Omit<ConversationOptions, 'tell'> {
   /** Takes in one line how much was asked, and what the run does. */
   onProgress(line: string): void
 }
+
+type SweepOptions = Omit<ConversationOptions, 'ledger' | 'writes' | 'judge' | 'tell'>
 
 export interface VerifyResult {
   probes: readonly ProbeState[]
@@ -64,9 +64,11 @@ export async function verify(options: VerifyOptions): Promise<VerifyResult> {
 }
 
 /** Removes what a killed run has left, and nothing else. @throws ConnectionError, TargetError */
-export async function sweep(options: Omit<ConversationOptions, 'writes' | 'judge' | 'tell'>): Promise<Cleanup> {
+export async function sweep(options: SweepOptions): Promise<Cleanup> {
   if (!options.holdings.hasIntents) return NOTHING_DONE
-  const conversation = new Conversation({ ...options, writes: true, judge: undefined, tell: () => {} })
+  // It creates nothing.
+  const ledger = { write: () => {} }
+  const conversation = new Conversation({ ...options, ledger, writes: true, judge: undefined, tell: () => {} })
   await askFirst('/domaingroups', undefined, conversation)
   return restore(conversation)
 }

@@ -26,7 +26,7 @@ async function writeSeen(folder: string, ...files: ChoiceObservation[][]): Promi
   const paths = files.map((_, index) => join(folder, `evidence-${index}.json`))
   for (const [index, observations] of files.entries()) {
     const exchanges = observations.length
-    const conclusion = { exchanges, judged: exchanges, findings: [], counts: {}, observations, messages: {} }
+    const conclusion = { exchanges, judged: exchanges, findings: [], observations, messages: {} }
     await writeEvidence(paths[index] ?? '', conclusion, {
       tool: 'check',
       choices,

@@ -14,7 +14,7 @@ const { source } = choices.contract.document
 
 function evidenceOf(observations: ChoiceObservation[], messages: Record<string, string[]> = {}): Evidence {
   return describeEvidence(
-    { exchanges: 5, judged: 5, findings: [], counts: {}, observations, messages },
+    { exchanges: 5, judged: 5, findings: [], observations, messages },
     { tool: 'check', choices, targets: ['https://api.example.com'], at: 0 },
   )
 }

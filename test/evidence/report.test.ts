@@ -3,16 +3,16 @@ import { applyBaseline } from '../../src/evidence/baseline.ts'
 import { describeFindings, type EvidenceReport, type EvidenceReportOptions } from '../../src/evidence/report.ts'
 import type { Exchange } from '../../src/exchanges/exchange.ts'
 import { createReader } from '../../src/exchanges/reading.ts'
-import { AnswerCounts, GATEWAY } from '../../src/judge/answer-counts.ts'
-import type { JudgedDifference, Label } from '../../src/judge/finding.ts'
-import type { Conclusion } from '../../src/judge/judge.ts'
+import { AnswerCounts } from '../../src/judge/answer-counts.ts'
+import type { KeptFinding, Label } from '../../src/judge/finding.ts'
+import { type Conclusion, Judge } from '../../src/judge/judge.ts'
 import { failure, exchangeOf as usualExchange } from '../exchanges/made-exchange.ts'
 import { choices } from '../support/choices.ts'
 
-function findingOf(label: Label, what = 'data', more: Partial<JudgedDifference> = {}): JudgedDifference {
+function findingOf(label: Label, what = 'data', more: Partial<KeptFinding> = {}): KeptFinding {
   const id = `${label.replaceAll(' ', '-')}/listDomains/200/${what}`
   const place = { request_id: 'one', method: 'GET', path: '/domains', status: 200 }
-  return { id, label, ...place, message: 'It is other than it should be.', ...more }
+  return { id, label, ...place, message: 'It is other than it should be.', count: 1, ...more }
 }
 
 function exchangeOf({ status = 200, method = 'GET', isKnown = true, code = '' } = {}): Exchange {
@@ -26,21 +26,22 @@ function exchangeOf({ status = 200, method = 'GET', isKnown = true, code = '' } 
 const read = createReader(choices.contract)
 
 function usualAnswers(): AnswerCounts {
-  const answers = new AnswerCounts(choices.contract.operations)
+  const answers = new AnswerCounts()
   answers.note(read(exchangeOf()))
   return answers
 }
 
-function describeConclusion(
-  findings: readonly JudgedDifference[],
-  more: Partial<EvidenceReportOptions & Conclusion> = {},
-) {
-  const { exchanges = 10, judged = 8, counts = {}, observations = [], answers = usualAnswers(), ...rest } = more
+const NO_BASELINE = applyBaseline([], () => true, { findings: [] }, '2026-01-15')
+
+function describeConclusion(findings: readonly KeptFinding[], more: Partial<EvidenceReportOptions & Conclusion> = {}) {
+  const { exchanges = 10, judged = 8, observations = [], answers = usualAnswers(), ...rest } = more
   const report = describeFindings({
     tool: 'check',
     title: 'a.har',
-    conclusion: { exchanges, judged, findings, counts, observations, messages: {}, answers },
+    conclusion: { exchanges, judged, findings, observations, messages: {}, answers },
     choices,
+    failOn: 'service',
+    baseline: NO_BASELINE,
     startedAt: '2026-01-15T09:00:00Z',
     seconds: 1,
     ...rest,
@@ -64,10 +65,10 @@ describe('The report of exchanges', () => {
   })
 
   it('says of each difference who made it and how often it was seen, and counts the two sides apart', () => {
-    const one = findingOf('contract violation', 'response/data', { pointer: '/paths/~1domains' })
+    const one = findingOf('contract violation', 'response/data', { pointer: '/paths/~1domains', count: 12 })
     const findings = [one, findingOf('contract violation', 'request/body'), findingOf('unexplained')]
-    const { json, findings: shown, summary } = describeConclusion(findings, { counts: { [one.id]: 12 } })
-    expect(json.findings[0]).toEqual({ ...one, by: 'service', count: 12 })
+    const { json, findings: shown, summary } = describeConclusion(findings)
+    expect(json.findings[0]).toEqual({ ...one, by: 'service' })
     expect(json.findings.map(({ by }) => by)).toEqual(['service', 'client', 'service'])
     expect(shown[0]).toMatchObject({ occurrences: 12, request: { requestId: 'one' } })
     expect(summary).toBe(
@@ -96,12 +97,13 @@ describe('The report of exchanges', () => {
   })
 
   it('counts what cannot be told by its reason, and says what would let it be told', () => {
-    const changed = findingOf('cannot tell', 'changed')
-    const overlap = findingOf('cannot tell', 'overlap')
-    const answers = new AnswerCounts(choices.contract.operations)
+    const answers = new AnswerCounts()
     answers.note(read(exchangeOf({ isKnown: false })))
-    const counts = { [changed.id]: 18, [overlap.id]: 2 }
-    const { json, summary, facts, passed } = describeConclusion([changed, overlap], { counts, answers })
+    const seen = [...Array<string>(18).fill('changed'), 'overlap', 'overlap'].map((what) =>
+      findingOf('cannot tell', what),
+    )
+    for (const finding of [...seen, findingOf('unexplained')]) answers.noteFinding(finding)
+    const { json, summary, facts, passed } = describeConclusion([], { answers })
     expect(passed).toBe(true)
     expect(json.untold).toEqual([
       {
@@ -116,6 +118,12 @@ describe('The report of exchanges', () => {
       / 21 things cannot be told, most often because: Another client may have changed .* --sole-writer if/,
     )
     expect(facts).toContainEqual({ name: 'Cannot tell', value: expect.stringMatching(/^18: Another .* 2: .* 1: /) })
+  })
+
+  it('says which operations did not answer', () => {
+    const others = choices.contract.operations.map(({ id }) => id).filter((id) => id !== 'listDomains')
+    const value = `${others.join(', ')}; a longer recording, or verify, shows them`
+    expect(describeConclusion([]).facts).toContainEqual({ name: 'Not asked', value })
   })
 
   it('shows of each finding what was asked, what came and what to do', () => {
@@ -149,12 +157,12 @@ describe('The answers of a service', () => {
     ['a success', {}, undefined],
     ['no response', { status: 0 }, 'No response was recorded, or none with header fields.'],
     ['a failure', { status: 500 }, 'The service failed with 500.'],
-    ['a page of a gateway', { status: 503 }, GATEWAY.reason],
+    ['a page of a gateway', { status: 503 }, 'A gateway answered in place of the service.'],
     ['rate_limited with any status', { status: 503, code: 'rate_limited' }, 'The quota was used up.'],
     ['a body that is missing', { isKnown: false }, 'The recording does not have it.'],
   ])('say of %s why it cannot be judged', (_, exchange, reason) => {
-    const answers = new AnswerCounts(choices.contract.operations)
-    answers.note(read(exchangeOf(exchange)))
-    expect(answers.reasons).toEqual(reason === undefined ? [] : [{ reason, times: 1, remedy: expect.any(String) }])
+    const judge = new Judge({ choices })
+    judge.take(exchangeOf(exchange))
+    expect(judge.answers.untold).toEqual(reason === undefined ? [] : [{ reason, times: 1, remedy: expect.any(String) }])
   })
 })

@@ -80,7 +80,7 @@ export async function verifyService(
   try {
     const run = { waits: true, exhaust, soleWriter, ledger: NO_LEDGER, apiKey: KEY, way, clock: () => time }
     const result = await prepareRun({ baseUrl: listener.url, advance }, run).result()
-    const terms = { isAccepted: () => false, minReached: 0, isSoleWriter: soleWriter }
+    const terms = { accepted: new Set<string>(), minReached: 0, isSoleWriter: soleWriter }
     const assessment = assess({ result, choices, target: listener.url, ...terms })
     const failed = assessment.checks.filter(({ outcome }) => outcome === 'fail')
     return {

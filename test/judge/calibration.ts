@@ -1,7 +1,6 @@
 import { type Alternative, nameOf } from '../../src/contract/choices.ts'
 import type { Exchange } from '../../src/exchanges/exchange.ts'
 import { Judge } from '../../src/judge/judge.ts'
-import { isObservable } from '../../src/judge/observability.ts'
 import type { AssumptionVerdict } from '../../src/judge/verdicts.ts'
 import { decideVerdicts } from '../../src/judge/verdicts.ts'
 import { choices } from '../support/choices.ts'
@@ -15,10 +14,13 @@ export { choices }
  */
 const TAKES_MORE = ['refresh-time/1', 'refresh-time/2']
 
+/** Whether exchanges can show that a service has chosen this alternative. */
+export function isObservable({ assumption: { unobservable }, number }: Alternative): boolean {
+  return unobservable === undefined || (typeof unobservable !== 'string' && unobservable[number] === undefined)
+}
+
 /** The names of all alternatives that exchanges can show. */
-export const OBSERVABLE = choices.alternatives
-  .filter(({ assumption, number }) => isObservable(assumption, number))
-  .map(nameOf)
+export const OBSERVABLE = choices.alternatives.filter(isObservable).map(nameOf)
 
 export function alternativeNamed(name: string): Alternative {
   const alternative = choices.alternatives.find((each) => nameOf(each) === name)

@@ -51,7 +51,10 @@ it('is found the first time that an operation shows it, and counted each time', 
     return findings.filter(({ assumption }) => assumption === 'already-monitored').length
   })
   expect(found).toEqual([0, 0, 1, 0, 0])
-  expect(judge.conclude().counts['decides-assumption/addDomains/200/already-monitored/1']).toBe(3)
+  const { findings } = judge.conclude()
+  judge.take(exchangeOf({ at: DATE + 5_000, lasts: 10, ...add([A], [], 0) }))
+  const kept = findings.find(({ id }) => id === 'decides-assumption/addDomains/200/already-monitored/1')
+  expect(kept?.count).toBe(3)
 })
 
 describe('a refusal shows a choice', () => {

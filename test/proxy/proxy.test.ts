@@ -1,10 +1,19 @@
 import { createServer } from 'node:http'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { loadContract } from '../../src/contract/contract.ts'
+import type { KeptFinding } from '../../src/judge/finding.ts'
 import { startProxy } from '../../src/proxy/proxy.ts'
 import { isOwnAddress, targetAt } from '../../src/proxy/target.ts'
 import { listenOn } from '../support/listening.ts'
 import { NO_JUDGE } from '../verify/runs.ts'
+
+/** A finding that does not count, which the verdict shows nevertheless. */
+const ACCEPTED: KeptFinding = {
+  id: 'unexplained/listDomains/200/data',
+  label: 'unexplained',
+  count: 3,
+  ...{ method: 'GET', path: '/domains', message: 'It is other than it should be.' },
+}
 
 it('passes traffic on when the judge fails, and its verdict is not that it passed', async () => {
   const port = await listenOn(createServer((_, response) => response.end('done')))
@@ -17,14 +26,14 @@ it('passes traffic on when the judge fails, and its verdict is not that it passe
       return []
     },
     forget: () => {},
-    conclude: () => ({ ...NO_JUDGE.conclude(), exchanges: 2, judged: 1 }),
+    conclude: () => ({ ...NO_JUDGE.conclude(), exchanges: 2, judged: 1, findings: [ACCEPTED] }),
   }
   const proxy = await startProxy({
     ...{ judge, host: '127.0.0.1', port: 0, admin: true, adminToken: undefined },
     target: targetAt(`http://127.0.0.1:${port}`, '/api/v1'),
     contract: await loadContract({ overlays: [] }),
     log: { info: () => {}, warn: () => {}, error: errors },
-    ...{ counts: () => true, found: () => {}, said: () => {} },
+    ...{ counts: () => false, found: () => {}, said: () => {} },
   })
   onTestFinished(() => proxy.stop())
   const verdict = async () => ((await (await fetch(`${proxy.adminUrl}/verdict`)).json()) as { data: object }).data
@@ -35,7 +44,7 @@ it('passes traffic on when the judge fails, and its verdict is not that it passe
   expect(await verdict()).toMatchObject({
     judged: 1,
     message: expect.stringContaining('1 of 2 exchanges was not judged, because this program has made a mistake.'),
-    service: { findings: 0, exchanges: 2, not_judged: 1 },
+    service: { findings: 3, exchanges: 2, not_judged: 1 },
   })
   expect(errors).toHaveBeenCalledTimes(1)
 })

@@ -6,7 +6,7 @@ import { choices } from '../support/choices.ts'
 import { startService } from '../support/service.ts'
 import { NO_JUDGE, NO_LEDGER, prepareRun, SHORT, type Way } from './runs.ts'
 
-const TERMS = { target: '', isAccepted: () => false }
+const TERMS = { target: '', accepted: new Set<string>() }
 
 interface Terms extends NonNullable<Parameters<typeof prepareRun>[1]> {
   minReached?: number

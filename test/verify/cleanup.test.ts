@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/ground/clock.ts'
 import { isObject, readJson } from '../../src/ground/json.ts'
 import { type Cleanup, restore } from '../../src/verify/cleanup.ts'
-import { Client, ConnectionError, type WireRequest, type WireResponse } from '../../src/verify/client.ts'
+import { ConnectionError, sendTo, type WireRequest, type WireResponse } from '../../src/verify/client.ts'
 import { Conversation } from '../../src/verify/conversation.ts'
 import { Holdings } from '../../src/verify/holdings.ts'
 import type { ProbeRequest } from '../../src/verify/probe.ts'
@@ -24,12 +24,10 @@ async function restoreAfter(way: Way, creations = CREATIONS) {
   const service = await startService({ fixture: 'demo' })
   const before = await inventoryOf(service)
   const holdings = new Holdings(MARK)
-  const client = new Client(new URL(service.baseUrl), 5_000)
+  const send = sendTo(new URL(service.baseUrl), 5_000)
   let isCleaning = false
   const conversation = new Conversation({
-    client: {
-      send: (request) => (isCleaning ? way(request, (passed) => client.send(passed)) : client.send(request)),
-    },
+    send: (request) => (isCleaning ? way(request, send) : send(request)),
     ...{ contract: choices.contract, clock: systemClock, reserve: 0, holdings, apiKey: API_KEY },
     ...{ ledger: NO_LEDGER, judge: undefined, writes: true, waits: false, tell: () => {} },
     sleep: async (milliseconds) => service.advance(milliseconds),

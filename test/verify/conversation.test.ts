@@ -36,13 +36,11 @@ function converse(replies: readonly Reply[]) {
   const pauses: number[] = []
   const holdings = new Holdings('verify-x1')
   const conversation = new Conversation({
-    client: {
-      async send(request) {
-        const reply = replies[sent.push(request) - 1]
-        if (reply === undefined) throw new Error('More was sent than expected.')
-        if (reply instanceof ConnectionError) throw reply
-        return reply
-      },
+    async send(request) {
+      const reply = replies[sent.push(request) - 1]
+      if (reply === undefined) throw new Error('More was sent than expected.')
+      if (reply instanceof ConnectionError) throw reply
+      return reply
     },
     ...{ contract: choices.contract, reserve: 0, clock: systemClock, holdings, apiKey: 'a-key-of-the-account' },
     ...{ ledger: NO_LEDGER, judge: undefined, writes: true, waits: false, tell: () => {} },

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/ground/clock.ts'
-import { Client, ConnectionError } from '../../src/verify/client.ts'
+import { ConnectionError, sendTo } from '../../src/verify/client.ts'
 import { Holdings } from '../../src/verify/holdings.ts'
 import { readLedger } from '../../src/verify/ledger.ts'
 import { planProbes } from '../../src/verify/plan.ts'
@@ -36,13 +36,12 @@ async function killRun(service: TestService): Promise<string> {
 
 /** Sweeps after a run; `way` may end the sweep at a request of it. */
 async function sweepAfter(service: TestService, path: string, way: Way = (request, send) => send(request)) {
-  const client = new Client(new URL(service.baseUrl), 5_000)
+  const send = sendTo(new URL(service.baseUrl), 5_000)
   return sweep({
-    client: { send: (request) => way(request, (passed) => client.send(passed)) },
+    send: (request) => way(request, send),
     contract: choices.contract,
     clock: systemClock,
     apiKey: API_KEY,
-    ledger: { write: () => {} },
     holdings: Holdings.of(await readLedger(path)),
     reserve: 0,
     waits: true,

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { AnswerCounts } from '../../src/judge/answer-counts.ts'
 import { Judge } from '../../src/judge/judge.ts'
-import { Client, type WireRequest, type WireResponse } from '../../src/verify/client.ts'
+import { type Send, sendTo, type WireRequest, type WireResponse } from '../../src/verify/client.ts'
 import type { RunJudge } from '../../src/verify/conversation.ts'
 import { Holdings, markOf } from '../../src/verify/holdings.ts'
 import { digestOf, Ledger } from '../../src/verify/ledger.ts'
@@ -16,7 +16,6 @@ const MARK = markOf(RUN)
 
 type Target = Pick<TestService, 'baseUrl' | 'advance'>
 
-type Send = (request: WireRequest) => Promise<WireResponse>
 /** What becomes of a request on its way; `send` passes it on. */
 export type Way = (request: WireRequest, send: Send) => Promise<WireResponse>
 
@@ -32,11 +31,11 @@ export function prepareRun(service: Target, given: RunOptions = {}) {
   const { writes = true } = more
   const ledgerPath = join(temporaryFolder(), 'ledger.json')
   const { baseUrl } = service
-  const client = new Client(new URL(baseUrl), 5_000)
+  const send = sendTo(new URL(baseUrl), 5_000)
   let slept = 0
   const options: Omit<VerifyOptions, 'judge'> = {
     contract: choices.contract,
-    client: { send: (request) => way(request, (passed) => client.send(passed)) },
+    send: (request) => way(request, send),
     apiKey: API_KEY,
     holdings: new Holdings(MARK),
     ledger: more.ledger ?? new Ledger(ledgerPath, { run: RUN, target: baseUrl, digest: digestOf(baseUrl, API_KEY) }),
@@ -82,7 +81,7 @@ export const NO_LEDGER: VerifyOptions['ledger'] = { write: () => {} }
 export const NO_JUDGE: RunJudge = {
   take: () => [],
   conclude: () => ({
-    ...{ exchanges: 0, judged: 0, findings: [], counts: {}, observations: [], messages: {} },
-    answers: new AnswerCounts([]),
+    ...{ exchanges: 0, judged: 0, findings: [], observations: [], messages: {} },
+    answers: new AnswerCounts(),
   }),
 }

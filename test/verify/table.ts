@@ -3,10 +3,10 @@ import { type Alternative, nameOf } from '../../src/contract/choices.ts'
 import type { Exchange } from '../../src/exchanges/exchange.ts'
 import { codeIn } from '../../src/exchanges/reading.ts'
 import { isCounted } from '../../src/judge/finding.ts'
-import { isObservable } from '../../src/judge/observability.ts'
 import { assess } from '../../src/verify/checks.ts'
 import { planProbes } from '../../src/verify/plan.ts'
 import type { VerifyResult } from '../../src/verify/run.ts'
+import { isObservable } from '../judge/calibration.ts'
 import { choices } from '../support/choices.ts'
 import { openService } from '../support/service.ts'
 import { NO_JUDGE, NO_LEDGER, prepareRun } from './runs.ts'
@@ -75,13 +75,13 @@ const NOT_ASKED = /^(grace|refresh-time|decimals|percentages|policies|plan|statu
 export async function mistakesUnder(truth: Alternative): Promise<string[]> {
   const name = nameOf(truth)
   const result = await askStandIn([truth], {})
-  const terms = { target: '', isAccepted: () => false, minReached: 0, isSoleWriter: false }
+  const terms = { target: '', accepted: new Set<string>(), minReached: 0, isSoleWriter: false }
   const { checks, assumptions } = assess({ result, choices, ...terms })
   const mine = assumptions.find(({ id }) => id === truth.id)
   const isFound = mine?.verdict === 'alternative' && mine.alternative === truth.number
   const isPossible = mine?.verdict === 'undecided' && (mine.left === undefined || mine.left.includes(truth.number))
   const isDecided = PLAN.some(({ probe }) => probe.decides?.includes(truth.id) === true)
-  const isAsked = isDecided && isObservable(truth.assumption, truth.number) && !NOT_ASKED.test(truth.id)
+  const isAsked = isDecided && isObservable(truth) && !NOT_ASKED.test(truth.id)
   const doubted = checks.filter(({ id, outcome, message = '' }) => {
     return id.startsWith('rule/') && outcome === 'undecidable' && message.includes('does not show')
   })

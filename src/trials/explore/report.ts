@@ -44,8 +44,7 @@ export interface ExploreTerms extends CommandTimes {
   isStable: boolean
   failsOnGaveUp: boolean
   failsIfInconclusive: boolean
-  /** Absent if there is no baseline of known findings. */
-  known: AppliedBaseline<FailingPlan> | undefined
+  known: AppliedBaseline
   redact: Redact
   /** The line of a shell that starts this program with these words, without secrets. */
   writeCommandLine(words: readonly string[]): string
@@ -172,7 +171,7 @@ function reportFailure({ observation, ...finding }: FailingPlan, terms: ExploreT
   const words = ['explore', ...options, ...(isUsual ? [] : ['--window', `${window}s`]), ...plan]
   const output = tellingLines(observation.end.output, redact)
   const tests = findFailedTests(observation.end.output).map(redact)
-  const accepted = known?.accepted.find((each) => each.finding.id === finding.id)?.entry.reason
+  const accepted = known.accepted.get(finding.id)?.reason
   return {
     ...finding,
     ...(!isUsual && { window }),
@@ -272,7 +271,7 @@ function summarise(found: Exploration, terms: ExploreTerms, isInconclusive: bool
     return doubt ?? `With the plan, the command ${did}.`
   }
   const { length } = findings
-  const accepted = terms.known?.accepted.length ?? 0
+  const accepted = terms.known.accepted.size
   const broken = [
     length > 0 && `${plural(length, 'way')} to break the command ${length === 1 ? 'was' : 'were'} found`,
     flaky.length > 0 && `${plural(flaky.length, 'fault')} broke the command once and not again`,
@@ -295,7 +294,7 @@ const GAVE_UP = 'it failed and said so'
 function factsOf({ unmet, left, gaveUp }: Exploration, { runs, window, isStable, known, failsOnGaveUp }: ExploreTerms) {
   const operations = [...new Set(gaveUp.map(({ operation }) => operation))].join(', ')
   const old = (['expired', 'fixed', 'not looked at'] as const).flatMap((state) => {
-    const count = known?.entries.filter((each) => each.state === state).length ?? 0
+    const count = known.entries.filter((each) => each.state === state).length
     return count > 0 ? [`${count} ${state}`] : []
   })
   return listFacts({
