@@ -4,7 +4,6 @@ import type { DataOf, QueryOf } from '../contract/control-plane.ts'
 import type { AccountState } from '../domain/account.ts'
 import { knownChanges, NO_CHANGES, repeatChanges } from '../explain/changes.ts'
 import { explainEntry, type KnownPast } from '../explain/explanation.ts'
-import { explainElsewhere } from '../explain/foreign-service.ts'
 import { pageAddress } from '../explain/page-address.ts'
 import { describeEntry } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
@@ -44,10 +43,11 @@ export const requestHandlers = {
     const redact = redactorForAll(exchanges.journal.secrets)
     const explained = explainEntry(entry, {
       ...{ account, contract, redact, urls: call.urls(), publicKey: worlds.findPublicKey(account) },
+      isForeign: call.observed !== undefined,
       past: await recallPast(entry, call),
       ...stateWriterOf(contract, entry.at),
     })
-    return done(call.observed === undefined ? explained : explainElsewhere(explained))
+    return done(explained)
   },
 } satisfies Handlers
 

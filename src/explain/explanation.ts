@@ -34,6 +34,8 @@ export interface ExplanationSource {
   redact: Redact
   /** A key of the account that is not secret, if it has one. */
   publicKey: string | undefined
+  /** Whether a service has answered that the program does not simulate. */
+  isForeign: boolean
   past: KnownPast
   /** Writes an account, or a part of it, in the form of a fixture. */
   writeState(state: AccountState): Fixture
@@ -42,14 +44,14 @@ export interface ExplanationSource {
 
 /** Finds all causes of the response to a request. */
 export function explainEntry(entry: Entry, source: ExplanationSource): ExplanationReport {
-  const { account, contract, urls, redact, past, writeDomain } = source
+  const { account, contract, urls, redact, past, writeDomain, isForeign } = source
   const exchange = describeEntry(entry, contract.catalogue)
   const { problems } = exchange
   const position = entry.problems.some(({ code }) => code === 'invalid_json') ? findJsonPosition(entry.body) : undefined
   const assumptions = assumptionsBehind(entry, past.state ?? account, contract)
   const isRefused =
     entry.code !== undefined && entry.code !== 'internal_error' && !entry.injected && !isOfBrowser(entry)
-  return {
+  const explained: ExplanationReport = {
     id: entry.id,
     request_id: entry.requestId,
     account: entry.account ?? null,
@@ -73,6 +75,27 @@ export function explainEntry(entry: Entry, source: ExplanationSource): Explanati
     ...reproduce(entry, { ...source, state: past.state, present: account }),
     page: pageAddress(entry.id, entry.account, urls) ?? null,
     exchange,
+  }
+  return isForeign ? { ...explained, ...judgedElsewhere(explained) } : explained
+}
+
+const UNKNOWN = 'The program does not know the accounts of a service that it only looks at.'
+
+/** Of a service that is only looked at, what its judgement has found is known, and not what it would accept. */
+function judgedElsewhere({ status, code, exchange }: ExplanationReport): Partial<ExplanationReport> {
+  const findings = exchange.violations as { message: string; label?: string }[]
+  const refused = code === null ? `answered with ${status}` : `refused it with ${status} "${code}"`
+  const answered = status === null ? 'No response came.' : `The service ${refused}.`
+  return {
+    ...{ correction: null, changes: null, changes_count: null, changes_note: UNKNOWN },
+    ...{ reproduction: null, reproduction_note: UNKNOWN },
+    summary: [answered, ...findings.map(({ message }) => message)].join(' '),
+    problems: findings.map(({ message, label = '' }) => ({
+      code: code ?? label,
+      message,
+      field: null,
+      received: null,
+    })),
   }
 }
 

@@ -16,7 +16,6 @@ export interface Sighting {
   exchange: Exchange
   /** For the recording, which removes the keys itself. */
   recorded: RecordedExchange
-  redact: Redact
   /** Whether the target is below the base URL of the service. */
   isOfService: boolean
   findings: readonly JudgedDifference[]
@@ -125,7 +124,7 @@ function readSighting(
       request: { method, ...sent.recorded },
       response: response && received && { status: response.status, statusText: response.reason, ...received.recorded },
     },
-    ...{ redact, isOfService, findings: [], isJudged: false },
+    ...{ isOfService, findings: [], isJudged: false },
   }
 }
 

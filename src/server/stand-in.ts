@@ -4,6 +4,7 @@ import { loadFixture, secretsOf } from '../accounts/fixture.ts'
 import { Worlds } from '../accounts/worlds.ts'
 import type { Control } from '../admin/control.ts'
 import { createControlLoader } from '../admin/control-loader.ts'
+import type { ObservedService } from '../admin/handler.ts'
 import type { OperationBehaviour, ServiceContract } from '../behaviour/operation.ts'
 import { bindBehaviours } from '../behaviour/service-contract.ts'
 import { type Contract, loadContract } from '../contract/contract.ts'
@@ -52,6 +53,8 @@ export interface InternalOptions {
   open?(standIn: StandIn): void
   /** Makes the service that the doors call from the usual one, such as one that lets requests wait. */
   turnstile?(service: Service): Service
+  /** A real service to which the requests in the journal went. */
+  observed?: ObservedService | undefined
 }
 
 export type Behaviours = Readonly<Record<string, OperationBehaviour>>
@@ -119,6 +122,7 @@ export async function openStandIn(
       urls: () => urls,
       namesUs,
       readiness,
+      observed: internal.observed,
     })
     const service = createService({
       ...{ ...shared, urls, nextId, log, prefer, simulator, responseValidation, namesUs },
@@ -183,7 +187,8 @@ async function openAccounts(
   const journal = new Journal(limits, () => log.warn({}, full), secrets)
   const randomKeys = !isLoopback(options.host)
   const publicKeyOf = (account: AccountState) => findPublicKey(account, { derived: !randomKeys })
-  const explain = createExplainer({ contract, store, journal, publicKeyOf, urls, log })
+  const isForeign = internal.observed !== undefined
+  const explain = createExplainer({ contract, store, journal, publicKeyOf, urls, log, isForeign })
   const exchanges = await openExchanges({ contract, journal, explain, publicKeyOf })
   const worlds = new Worlds({
     ...{ contract, store, clock, exchanges, maxAccounts, sandboxKeys, randomKeys, log },

@@ -21,6 +21,7 @@ export function createExplainer({
   publicKeyOf,
   urls,
   log,
+  isForeign,
 }: {
   contract: ServiceContract
   store: Store
@@ -28,6 +29,7 @@ export function createExplainer({
   publicKeyOf(account: AccountState): string | undefined
   urls: ServerUrls
   log: Log
+  isForeign: boolean
 }) {
   return async (entry: Entry, account: AccountState | undefined): Promise<ExplanationReport | undefined> => {
     try {
@@ -37,7 +39,7 @@ export function createExplainer({
       const corrected = account ?? (await store.read(DEFAULT_ACCOUNT)).state
       const redact = redactorForAll(journal.secrets)
       return explainEntry(entry, {
-        ...{ account: corrected, contract, urls, redact, publicKey: publicKeyOf(corrected) },
+        ...{ account: corrected, contract, urls, redact, isForeign, publicKey: publicKeyOf(corrected) },
         // The request was refused for every state of the account, so it has changed nothing.
         past: { state: undefined, changes: NO_CHANGES },
         ...stateWriterOf(contract, entry.at),
