@@ -4,10 +4,10 @@ import { bodyText, type ServerUrls, writeCurl } from '../coverage/curl.ts'
 import type { AccountState, MonitoredDomain } from '../domain/account.ts'
 import type { Fixture, FixtureDomain } from '../domain/fixture.ts'
 import { describeEntry } from '../journal/description.ts'
-import { bytesOf, type Entry, isUnread } from '../journal/entry.ts'
+import type { Entry } from '../journal/entry.ts'
 import { type Redact, withoutBrackets } from '../journal/redaction/redaction.ts'
 import { describeChanges, type FoundChanges } from './changes.ts'
-import { correctRequest, type RefusedRequest } from './correction.ts'
+import { correctRequest } from './correction.ts'
 import { foreignHostOf } from './foreign-host.ts'
 import { assumptionsBehind, rulesBehind } from './grounds.ts'
 import { findJsonPosition } from './json-position.ts'
@@ -103,7 +103,7 @@ function correct(
   entry: Entry,
   { account, contract, urls, publicKey }: ExplanationSource,
 ): ExplanationReport['correction'] {
-  const correction = correctRequest(received(entry), problemsOf(entry, account), account, contract)
+  const correction = correctRequest(entry, problemsOf(entry, account), account, contract)
   if (correction === undefined) return null
   // What stands for a secret must not be a pattern of curl.
   const requests = [...correction.before, correction.request].map((each) => ({
@@ -125,14 +125,4 @@ function correct(
 function problemsOf(entry: Entry, { keys }: AccountState): Entry['problems'] {
   const isValid = keys.some(({ id, disabled }) => id === entry.key && !disabled)
   return foreignHostOf(entry) === undefined || isValid ? entry.problems : [...entry.problems, { code: 'unauthorized' }]
-}
-
-/** The request from the journal. If a long body was cut, the correction uses its beginning. */
-function received({ method, target, headers, body }: Entry): RefusedRequest {
-  const fields: Record<string, string> = {}
-  for (let index = 0; index < headers.length; index += 2) {
-    const name = (headers[index] ?? '').toLowerCase()
-    if (name !== 'authorization' && name !== '__proto__') fields[name] = headers[index + 1] ?? ''
-  }
-  return { method, target, headers: fields, body: body === undefined || isUnread(body) ? undefined : bytesOf(body) }
 }
