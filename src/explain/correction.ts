@@ -6,13 +6,13 @@ import type { AccountState } from '../domain/account.ts'
 import type { Problem } from '../domain/errors.ts'
 import { includesApiAccess } from '../domain/plans.ts'
 import type { Json } from '../ground/json.ts'
+import { spelt } from '../ground/show.ts'
 import { firstValues, type Parameters, writeQuery } from '../ground/target.ts'
 import { bytesOf, type Entry, fieldOf, isUnread } from '../journal/entry.ts'
 import { type BodyDraft, correctBody } from './body-correction.ts'
 import { correctQuery } from './query-correction.ts'
 import { correctRoute } from './route-correction.ts'
 import { readSentBody, type SentContent } from './sent-body.ts'
-import { spelt } from './wording.ts'
 
 /** A request as the journal has it. If a long body was cut, the correction uses its beginning. */
 export type RefusedRequest = Pick<Entry, 'method' | 'target' | 'headers' | 'body'>

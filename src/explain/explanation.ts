@@ -1,18 +1,17 @@
-import type { ServiceContract } from '../behaviour/operation.ts'
 import type { Schemas } from '../contract/control-plane.ts'
-import { bodyText, type ServerUrls, writeCurl } from '../coverage/curl.ts'
+import { bodyText, writeCurl } from '../coverage/curl.ts'
 import type { AccountState, MonitoredDomain } from '../domain/account.ts'
-import type { Fixture, FixtureDomain } from '../domain/fixture.ts'
+import type { FixtureDomain } from '../domain/fixture.ts'
 import { describeEntry } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
-import { type Redact, withoutBrackets } from '../journal/redaction/redaction.ts'
+import { withoutBrackets } from '../journal/redaction/redaction.ts'
 import { describeChanges, type FoundChanges } from './changes.ts'
 import { correctRequest } from './correction.ts'
 import { foreignHostOf } from './foreign-host.ts'
 import { assumptionsBehind, rulesBehind } from './grounds.ts'
 import { findJsonPosition } from './json-position.ts'
 import { pageAddress } from './page-address.ts'
-import { reproduce } from './reproduction.ts'
+import { type ReproductionSource, reproduce } from './reproduction.ts'
 import { isOfBrowser, summarise } from './summary.ts'
 
 /** All causes of one response. */
@@ -20,25 +19,14 @@ export type ExplanationReport = Schemas['Explanation']
 
 /** The account as a request found it, and its changes by the request. */
 export interface KnownPast {
-  /** The account just before the request; absent if it is not kept or not needed. */
   state: AccountState | undefined
   changes: FoundChanges
 }
 
-export interface ExplanationSource {
-  /** The present account. */
-  account: AccountState
-  contract: ServiceContract
-  urls: ServerUrls
-  /** Hides the secrets of the server in what the state of the account says. The entry has no secrets. */
-  redact: Redact
-  /** A key of the account that is not secret, if it has one. */
-  publicKey: string | undefined
+export interface ExplanationSource extends ReproductionSource {
+  past: KnownPast
   /** Whether a service has answered that the program does not simulate. */
   isForeign: boolean
-  past: KnownPast
-  /** Writes an account, or a part of it, in the form of a fixture. */
-  writeState(state: AccountState): Fixture
   writeDomain(domain: MonitoredDomain): FixtureDomain
 }
 
@@ -72,7 +60,7 @@ export function explainEntry(entry: Entry, source: ExplanationSource): Explanati
     // A fault may have hidden from the client the error in its request.
     correction: isRefused || entry.violatesContract ? correct(entry, source) : null,
     ...describeChanges(past.changes, writeDomain, redact),
-    ...reproduce(entry, { ...source, state: past.state, present: account }),
+    ...reproduce(entry, source),
     page: pageAddress(entry.id, entry.account, urls) ?? null,
     exchange,
   }

@@ -1,7 +1,7 @@
 import { nameIn } from '../ground/hosts.ts'
 import { quoteWord } from '../ground/shell-word.ts'
+import { spelt } from '../ground/show.ts'
 import { type Entry, fieldOf } from '../journal/entry.ts'
-import { spelt } from './wording.ts'
 
 /** The origin of a name or an address. No other one is worth an option. */
 const NAME = /^http:\/\/(?:[\w.-]+|\[[\da-f:.]+\])$/
