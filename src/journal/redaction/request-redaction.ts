@@ -12,7 +12,7 @@ import {
   hideSecrets,
   type Redact,
   recordBody,
-  redactHeader,
+  redactField,
   redactTarget,
   redactWithin,
   secretsIn,
@@ -124,7 +124,7 @@ export class RequestRedaction {
 
   #hideField(fields: readonly (string | number)[], index: number): string {
     const text = String(fields[index])
-    return index % 2 === 0 ? this.redact(text) : redactHeader(String(fields[index - 1]), text, this.redact)
+    return index % 2 === 0 ? this.redact(text) : redactField(String(fields[index - 1]), text, this.redact)
   }
 }
 
