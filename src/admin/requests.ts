@@ -68,9 +68,7 @@ async function explainExample(
 ): Promise<ControlOutcome<DataOf<'explainRequest'>>> {
   const verdict = await exchanges.verdict()
   const names = [given, given.toLowerCase()]
-  const kept = (await verdict.examples()).findLast(
-    (example) => example !== undefined && (example.id === given || names.includes(example.request_id)),
-  )
+  const kept = (await verdict.examples()).findLast(({ id, request_id }) => id === given || names.includes(request_id))
   if (kept === undefined) return notFound('request', given)
   const { correction, reproduction, id, account } = kept
   const write = (text: string) => readdress(text, ownUrls(), urls())

@@ -5,11 +5,11 @@ type Verdict = Schemas['Verdict']
 type Example = Verdict['violations']['first'][number]
 
 /** The verdict as JSON. */
-export async function reportVerdict(verdict: Reckoning<Schemas['Explanation'] | undefined>): Promise<Verdict> {
+export async function reportVerdict(verdict: Reckoning): Promise<Verdict> {
   // The counts are read before the examples are awaited, so that all numbers are of the same moment.
   const counts = verdict.counts
   const { requests, judged, injected, violations, byCode, politeness } = counts
-  const first = (await verdict.examples()).flatMap((explanation) => explanation ?? []).map(describeExample)
+  const first = (await verdict.examples()).map(describeExample)
   return {
     passed: hasPassed(counts),
     message: summarise(counts, first[0]),

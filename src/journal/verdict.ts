@@ -1,3 +1,4 @@
+import type { Schemas } from '../contract/control-plane.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { ApiKey } from '../domain/keys.ts'
 import type { Entry } from './entry.ts'
@@ -30,35 +31,40 @@ export interface VerdictCounts extends ImpolitenessReport {
   byCode: Readonly<Record<string, number>>
 }
 
-/** Creates the kept explanation of a violation. The account may be gone when a user asks for it. */
-export type Explain<Explanation> = (entry: Entry, account: AccountState | undefined) => Promise<Explanation>
+type Explanation = Schemas['Explanation']
+
+/**
+ * Creates the kept explanation of a violation; `undefined` if that is not possible. The account may be gone when a user
+ * asks for it.
+ */
+export type Explain = (entry: Entry, account: AccountState | undefined) => Promise<Explanation | undefined>
 
 /** The number of violations that are kept in full. */
 export const EXAMPLES = 10
 
 /** The counts, and the first violations with explanations. */
-export interface Reckoning<Explanation> {
+export interface Reckoning {
   readonly counts: VerdictCounts
   examples(): Promise<Explanation[]>
 }
 
 /** The reckoning since some moment. */
-class Tally<Explanation> implements Reckoning<Explanation> {
+class Tally implements Reckoning {
   requests = 0
   judged = 0
   injected = 0
   violations = 0
   readonly byCode = new Map<string, number>()
   readonly impolite = new Map<ImpoliteKind, Noted>()
-  readonly kept: Promise<Explanation>[] = []
+  readonly kept: Promise<Explanation | undefined>[] = []
 
   get counts(): VerdictCounts {
     const { requests, judged, injected, violations, byCode, impolite } = this
     return { requests, judged, injected, violations, byCode: orderCodes(byCode), ...reportImpoliteness(impolite) }
   }
 
-  examples(): Promise<Explanation[]> {
-    return Promise.all(this.kept)
+  async examples(): Promise<Explanation[]> {
+    return (await Promise.all(this.kept)).filter((explanation) => explanation !== undefined)
   }
 }
 
@@ -66,22 +72,22 @@ class Tally<Explanation> implements Reckoning<Explanation> {
  * Whether the clients of this process have kept the contract since its start. The verdict does not depend on the
  * journal. It survives the reset and the deletion of accounts, and a journal that is cleared, full or switched off.
  */
-export class Verdict<Explanation> implements Reckoning<Explanation> {
-  readonly #explain: Explain<Explanation>
+export class Verdict {
+  readonly #explain: Explain
   readonly #manners: Manners
-  #sinceClearing = new Tally<Explanation>()
-  readonly #sinceStart = new Tally<Explanation>()
+  sinceClearing = new Tally()
+  readonly sinceStart = new Tally()
 
   /** `refresh` is the time of day of the daily refresh, as `HH:MM`. */
-  constructor(explain: Explain<Explanation>, { refresh }: { refresh: string }) {
+  constructor(explain: Explain, { refresh }: { refresh: string }) {
     this.#explain = explain
     this.#manners = new Manners(refresh)
   }
 
   note(entry: Entry, exchange: Judged): void {
     const { principal, owner, judged } = exchange
-    const tallies = [this.#sinceClearing, this.#sinceStart]
-    let explanation: Promise<Explanation> | undefined
+    const tallies = [this.sinceClearing, this.sinceStart]
+    let explanation: ReturnType<Explain> | undefined
     const code = violatedCode(entry)
     for (const tally of tallies) {
       tally.requests++
@@ -100,21 +106,8 @@ export class Verdict<Explanation> implements Reckoning<Explanation> {
     })
   }
 
-  get counts(): VerdictCounts {
-    return this.#sinceClearing.counts
-  }
-
-  examples(): Promise<Explanation[]> {
-    return this.#sinceClearing.examples()
-  }
-
-  /** Everything since the start, even what was cleared. */
-  get whole(): Reckoning<Explanation> {
-    return this.#sinceStart
-  }
-
   clear(): void {
-    this.#sinceClearing = new Tally()
+    this.sinceClearing = new Tally()
   }
 }
 

@@ -3,7 +3,6 @@ import type { LoadedFixture } from '../accounts/fixture.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { Overlay } from '../contract/overlay.ts'
 import type { AccountState } from '../domain/account.ts'
-import type { ExplanationReport } from '../explain/explanation.ts'
 import type { Clock } from '../ground/clock.ts'
 import type { Log } from '../ground/log.ts'
 import type { Journal } from '../journal/journal.ts'
@@ -16,7 +15,7 @@ import type { Store } from '../store/store.ts'
 interface ExchangeParts {
   contract: Contract
   journal: Journal
-  explain: Explain<ExplanationReport | undefined>
+  explain: Explain
   /** A key of the account that is no secret, if it has one. */
   publicKeyOf(account: AccountState): string | undefined
 }
@@ -29,7 +28,7 @@ export interface OpenedStore {
   readonly readiness: Readiness
   /** Gives the ids of requests without an account. */
   readonly nextId: AnonymousIds
-  openExchanges(parts: ExchangeParts): Promise<ExchangeLog<ExplanationReport | undefined>>
+  openExchanges(parts: ExchangeParts): Promise<ExchangeLog>
   /** From now on, calls `restore` when the store has become empty, to provide the data of a start again. */
   watch(restore: () => Promise<unknown>): void
   /** Sends the remaining data to other servers, saves, and releases everything. */

@@ -12,7 +12,6 @@ import { readOverlays } from '../contract/overlay.ts'
 import type { ServerUrls } from '../coverage/curl.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { FaultRule } from '../domain/faults.ts'
-import type { ExplanationReport } from '../explain/explanation.ts'
 import { type FaultSet, loadFaultSets } from '../faults/fault-sets.ts'
 import { createHostCheck, type HostCheck, isLoopback } from '../ground/hosts.ts'
 import type { Log } from '../ground/log.ts'
@@ -66,7 +65,7 @@ export interface StandIn {
   readonly store: Store
   readonly journal: Journal
   readonly worlds: Worlds
-  readonly exchanges: ExchangeLog<ExplanationReport | undefined>
+  readonly exchanges: ExchangeLog
   readonly opened: OpenedStore
   /** The control plane. It is loaded at its first use. */
   readonly control: () => Promise<Control>

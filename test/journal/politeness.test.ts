@@ -148,7 +148,7 @@ it('says how often each kind was noted, in the order of the kinds', () => {
 })
 
 it('keeps the first ids of each kind, counts all, and knows the whole after it was cleared', () => {
-  const verdict = new Verdict(async () => '', settings)
+  const verdict = new Verdict(async () => undefined, settings)
   const operation = operations.find(({ id }) => id === 'addDomains')
   const principal = { account: {}, key: {} } as Judged['principal']
   const bodies = { requestBody: contentOf(''), responseBody: undefined }
@@ -159,15 +159,19 @@ it('keeps the first ids of each kind, counts all, and knows the whole after it w
     verdict.note(sent, { ...evidence, started: ++time, ended: time })
   }
   for (let count = 0; count <= SHOWN; count++) write(`a${count}`)
-  expect(verdict.counts.impolite).toEqual({ 'repeated-write': SHOWN })
+  expect(verdict.sinceClearing.counts.impolite).toEqual({ 'repeated-write': SHOWN })
   write('b')
   const ids = Array.from({ length: SHOWN }, (_, index) => `a${index + 1}`)
-  expect(verdict.counts.politeness).toMatchObject([{ request_ids: ids, message: expect.stringContaining('11 times') }])
+  expect(verdict.sinceClearing.counts.politeness).toMatchObject([
+    { request_ids: ids, message: expect.stringContaining('11 times') },
+  ])
   verdict.clear()
-  expect(verdict.counts.politeness).toEqual([])
+  expect(verdict.sinceClearing.counts.politeness).toEqual([])
   write('c')
-  expect(verdict.counts.politeness).toMatchObject([{ request_ids: ['c'], message: expect.stringContaining('once') }])
-  expect(verdict.whole.counts).toMatchObject({
+  expect(verdict.sinceClearing.counts.politeness).toMatchObject([
+    { request_ids: ['c'], message: expect.stringContaining('once') },
+  ])
+  expect(verdict.sinceStart.counts).toMatchObject({
     impolite: { 'repeated-write': SHOWN + 2 },
     politeness: [{ request_ids: ids }],
   })

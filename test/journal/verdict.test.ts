@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { EXAMPLES, hasPassed, orderCodes, Verdict } from '../../src/journal/verdict.ts'
+import type { Schemas } from '../../src/contract/control-plane.ts'
+import type { Entry } from '../../src/journal/entry.ts'
+import { EXAMPLES, hasPassed, orderCodes, type Reckoning, Verdict } from '../../src/journal/verdict.ts'
 import { range } from '../support/at-once.ts'
 import { recorded } from '../support/entry.ts'
 
@@ -14,7 +16,11 @@ const EXCHANGE = {
 
 function startVerdict() {
   let explained = 0
-  const verdict = new Verdict(async ({ requestId }) => `${requestId}, the ${++explained}.`, { refresh: '00:00' })
+  const explain = async ({ requestId }: Entry) => {
+    explained++
+    return { request_id: requestId } as Schemas['Explanation']
+  }
+  const verdict = new Verdict(explain, { refresh: '00:00' })
   let count = 0
   function violate(times: number): void {
     for (let index = 0; index < times; index++) {
@@ -26,7 +32,7 @@ function startVerdict() {
 }
 
 const ids = (first: number, last: number) => range(first, last).map((number) => `r${number}`)
-const idsOf = async (examples: Promise<string[]>) => (await examples).map((text) => text.split(',')[0])
+const idsOf = async (reckoning: Reckoning) => (await reckoning.examples()).map(({ request_id }) => request_id)
 
 describe('The verdict', () => {
   it('explains the first ten violations, counts all, and keeps the first ten of the whole after it was cleared', async () => {
@@ -34,16 +40,16 @@ describe('The verdict', () => {
     const { verdict, violate, explained } = startVerdict()
     verdict.note(recorded({}), { ...EXCHANGE, started: 0, ended: 0 })
     violate(EXAMPLES + 1)
-    expect(await idsOf(verdict.examples())).toEqual(ids(1, EXAMPLES))
+    expect(await idsOf(verdict.sinceClearing)).toEqual(ids(1, EXAMPLES))
     expect(explained()).toBe(EXAMPLES)
     verdict.clear()
-    expect(await verdict.examples()).toEqual([])
+    expect(await verdict.sinceClearing.examples()).toEqual([])
     violate(EXAMPLES + 2)
-    expect(await idsOf(verdict.examples())).toEqual(ids(EXAMPLES + 2, 2 * EXAMPLES + 1))
-    expect(await idsOf(verdict.whole.examples())).toEqual(ids(1, EXAMPLES))
-    expect(verdict.counts).toMatchObject({ violations: EXAMPLES + 2 })
+    expect(await idsOf(verdict.sinceClearing)).toEqual(ids(EXAMPLES + 2, 2 * EXAMPLES + 1))
+    expect(await idsOf(verdict.sinceStart)).toEqual(ids(1, EXAMPLES))
+    expect(verdict.sinceClearing.counts).toMatchObject({ violations: EXAMPLES + 2 })
     const violations = 2 * EXAMPLES + 3
-    expect(verdict.whole.counts).toMatchObject({ violations, byCode: { not_found: violations } })
+    expect(verdict.sinceStart.counts).toMatchObject({ violations, byCode: { not_found: violations } })
   })
 
   it.each([

@@ -22,13 +22,13 @@ const SENDING = 20
 const REMEMBERED = 10_000
 const LOST = 'Requests are in no journal and no verdict, because the store was away for long, or has no memory.'
 
-export interface SharedExchangeLogOptions<Explanation> {
+export interface SharedExchangeLogOptions {
   connection: StoreConnection
   prefix: string
   store: Pick<Store, 'read'>
   contract: Contract
   journal: Journal
-  explain: Explain<Explanation>
+  explain: Explain
   log: Log
 }
 
@@ -36,14 +36,14 @@ export interface SharedExchangeLogOptions<Explanation> {
  * The exchanges of all servers of a store. Each server sends its own to the store, and follows what all servers have
  * sent, so that the journals of all servers are the same. The counts of coverage and verdict are in the store.
  */
-export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> {
+export class SharedExchangeLog implements ExchangeLog {
   readonly journal: Journal
-  readonly #options: SharedExchangeLogOptions<Explanation>
+  readonly #options: SharedExchangeLogOptions
   readonly #outbox: Outbox
   readonly #tail: Tail
   readonly #manners: Manners
   /** Only of the requests to this server. */
-  readonly #own: Verdict<Explanation>
+  readonly #own: Verdict
   /** The object that stands for each key of an account. */
   readonly #keys = new Map<string, object>()
   /** What the requests to this server have shown, by account. Only what is new is sent. */
@@ -51,7 +51,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
   #shown: string[] = []
   #lost = 0
 
-  constructor(options: SharedExchangeLogOptions<Explanation>) {
+  constructor(options: SharedExchangeLogOptions) {
     const { connection, prefix, contract, journal } = options
     this.#options = options
     this.journal = journal
@@ -114,7 +114,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     return readCoverage([await this.#readHash('totals')], this.#options.contract)
   }
 
-  async verdict(): Promise<Reckoning<Explanation>> {
+  async verdict(): Promise<Reckoning> {
     await this.caughtUp()
     const counts = await this.#readHash('verdict')
     const explain = async (text: string) => {
@@ -125,12 +125,15 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     }
     return {
       counts: readCounts(counts),
-      examples: () => Promise.all(readFirsts(counts, 'violations').map(explain)),
+      async examples() {
+        const explained = await Promise.all(readFirsts(counts, 'violations').map(explain))
+        return explained.filter((explanation) => explanation !== undefined)
+      },
     }
   }
 
-  wholeVerdict(): Reckoning<Explanation> {
-    return this.#own.whole
+  wholeVerdict(): Reckoning {
+    return this.#own.sinceStart
   }
 
   async clearVerdict(): Promise<void> {
