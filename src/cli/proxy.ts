@@ -69,7 +69,7 @@ export const proxy = defineCommand('proxy', OPTIONS, async (reading, terminal) =
     throw new UsageError(`${sources.target}: is the proxy itself; give another --port`)
   }
   const ready = openReadyFile(reading)
-  const recording = await openRecording(values.record, sources.record)
+  const recording = openRecording(values.record, sources.record)
   async function work(execution: Execution): Promise<number> {
     const judge = new Judge({ choices, isSoleWriter: values.soleWriter })
     const session = { reading, review, target, execution, recording, judge }
@@ -83,14 +83,13 @@ export const proxy = defineCommand('proxy', OPTIONS, async (reading, terminal) =
       ready.remove()
       await running.stop()
       execution.progress.end()
-      await recording?.close()
     }
     return report(running, session)
   }
   try {
     return await execute('proxy', terminal, work, values)
   } finally {
-    await recording?.close()
+    recording?.close()
   }
 })
 
@@ -115,10 +114,10 @@ async function readTargetOption({ values, sources }: ProxySession['reading'], us
 }
 
 /** @throws UsageError */
-async function openRecording(file: string | undefined, source: string): Promise<HarWriter | undefined> {
+function openRecording(file: string | undefined, source: string): HarWriter | undefined {
   if (file === undefined) return undefined
   try {
-    return await HarWriter.open(file, readVersion())
+    return HarWriter.open(file, readVersion())
   } catch (error) {
     if (error instanceof HarFileError) throw new UsageError(`${source}: ${error.message}`)
     throw error
