@@ -1,4 +1,5 @@
 import type { Operation } from '../contract/api.ts'
+import type { Schemas } from '../contract/control-plane.ts'
 import { refreshDay } from '../domain/dmarc.ts'
 import type { Allowance } from '../domain/quotas.ts'
 import { bytesOf, type Content, NO_BODY } from '../ground/content.ts'
@@ -17,13 +18,6 @@ const KINDS = {
 
 /** A use of the service that its documentation asks clients to avoid. */
 export type ImpoliteKind = keyof typeof KINDS
-
-/** The impolite use, its number, and the first requests of the kind. */
-interface Impoliteness {
-  kind: ImpoliteKind
-  message: string
-  request_ids: string[]
-}
 
 /** A request and its response on the wire. Times are in milliseconds, from `elapsed`. */
 export interface WireEvidence {
@@ -136,7 +130,7 @@ export class Manners {
 
 /** The impolite uses, in words and as counts by kind. */
 export interface ImpolitenessReport {
-  politeness: readonly Impoliteness[]
+  politeness: Schemas['Verdict']['politeness']
   impolite: Readonly<Record<string, number>>
 }
 

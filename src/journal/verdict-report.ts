@@ -17,7 +17,7 @@ export async function reportVerdict(verdict: Reckoning): Promise<Verdict> {
     judged,
     injected,
     violations: { count: violations, by_code: { ...byCode }, first },
-    politeness: [...politeness],
+    politeness,
   }
 }
 

@@ -8,7 +8,6 @@ import type { Log } from '../ground/log.ts'
 import { nextTurn } from '../ground/timers.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'
-import { redactDeeply } from '../journal/redaction/redacted-log.ts'
 import { redactorForAll } from '../journal/redaction/redaction.ts'
 import type { Store } from '../store/store.ts'
 import { isAway, StoreError } from '../store/store-error.ts'
@@ -48,8 +47,7 @@ export function createExplainer({
       // The server has stopped, or the store is away or was emptied, which is reported elsewhere.
       if (err instanceof StoreError && ['closed', 'unknown-account'].includes(err.problem)) return undefined
       if (isAway(err)) return undefined
-      const shown = redactDeeply(err, redactorForAll(journal.secrets))
-      log.error({ request_id: entry.requestId, err: shown }, 'The violation could not be explained.')
+      log.error({ request_id: entry.requestId, err }, 'The violation could not be explained.')
       return undefined
     }
   }
