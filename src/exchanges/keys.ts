@@ -4,7 +4,7 @@ import { memoize } from '../ground/memo.ts'
 import { HIDDEN } from '../journal/redaction/key-shapes.ts'
 import { findCredentials, hideSecrets, isCredential, type Redact, redactField } from '../journal/redaction/redaction.ts'
 import { Secrets, SHORT } from '../journal/redaction/secrets.ts'
-import { type Credentials, KnownBody, type SeenBody, type SeenHeaders } from './exchange.ts'
+import { type Credentials, KnownBody, type SeenBody, type SeenHeaders, unknownBody } from './exchange.ts'
 
 /** The header fields of a message as they were sent: a name can occur more than once. */
 export type HeaderFields = readonly (readonly [name: string, value: string])[]
@@ -127,7 +127,7 @@ export function redactBody(body: SeenBody, redact: Redact): SeenBody {
     const hidden = redact(said)
     return hidden === said ? message : field + hidden
   })
-  if (redact(copy) !== copy) return { isKnown: false, reason: REDACTED }
+  if (redact(copy) !== copy) return unknownBody(REDACTED)
   return new KnownBody(copy)
 }
 
