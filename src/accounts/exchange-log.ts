@@ -4,7 +4,7 @@ import { type Observation, observationOf } from '../coverage/observation.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
 import { type Entry, type NewEntry, PAST } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'
-import { type Explain, type Judged, type Reckoning, Verdict } from '../journal/verdict.ts'
+import { type Judged, type Reckoning, Verdict } from '../journal/verdict.ts'
 
 /** The records that the requests of an account have left in this process. */
 export interface AccountHistory {
@@ -67,11 +67,10 @@ export class LocalExchangeLog implements ExchangeLog {
   /** The coverage of accounts that were deleted or reset. */
   #formerCoverage: Coverage | undefined
 
-  /** `explain` is the same as for `Verdict`. */
-  constructor(parts: { contract: Contract; journal: Journal; explain: Explain }) {
+  constructor(parts: { contract: Contract; journal: Journal }) {
     this.journal = parts.journal
     this.#contract = parts.contract
-    this.#verdict = new Verdict(parts.explain, parts.contract.settings)
+    this.#verdict = new Verdict(parts.contract.settings)
   }
 
   take(entry: NewEntry, circumstances: Circumstances): Entry {

@@ -2,9 +2,8 @@ import { nameOfResponse } from '../coverage/coverage.ts'
 import { writeCurl } from '../coverage/curl.ts'
 import { reportCoverage } from '../coverage/report.ts'
 import { sampleRequests } from '../coverage/samples.ts'
-import { pageAddress } from '../explain/page-address.ts'
 import { reportVerdict } from '../journal/verdict-report.ts'
-import { readdress } from './address.ts'
+import { explainViolation } from './explaining.ts'
 import { done, type Handlers } from './handler.ts'
 
 const HINT = 'This is an accepted request of the operation. Change it, or the account, so that it shows this.'
@@ -28,12 +27,9 @@ export const evidenceHandlers = {
 
   getOverallCoverage: async ({ exchanges }) => done(reportCoverage(await exchanges.coverage())),
 
-  async getVerdict({ exchanges, observed, urls, ownUrls }) {
-    const report = await reportVerdict(await exchanges.verdict())
-    for (const example of report.violations.first) {
-      if (example.correction !== null) example.correction = readdress(example.correction, ownUrls(), urls())
-      example.page = pageAddress(example.id, example.account, urls()) ?? null
-    }
+  async getVerdict(call) {
+    const { exchanges, observed } = call
+    const report = await reportVerdict(await exchanges.verdict(), (violation) => explainViolation(violation, call))
     if (observed === undefined) return done(report)
     const judged = await observed.verdict()
     const ofClients = report.violations.count === 0 ? '' : ` ${report.message}`

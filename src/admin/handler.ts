@@ -46,12 +46,10 @@ export interface ObservedService {
   verdict(): Promise<ObservedVerdict>
 }
 
-/** What a handler can use, beside the request. */
+/** What a handler can use, beside the request. The URLs are those for the caller. */
 export interface ControlContext extends ControlDeps {
   api: Api
   limits: ControlLimits
-  /** The own URLs of the server; `urls` are those for the caller. */
-  ownUrls(): ServerUrls
 }
 
 /** The same for an operation about an existing account. */

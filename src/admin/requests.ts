@@ -1,16 +1,13 @@
-import { stateWriterOf } from '../accounts/export.ts'
 import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
 import type { DataOf, QueryOf } from '../contract/control-plane.ts'
 import type { AccountState } from '../domain/account.ts'
 import { knownChanges, NO_CHANGES, repeatChanges } from '../explain/changes.ts'
-import { explainEntry, type KnownPast } from '../explain/explanation.ts'
-import { pageAddress } from '../explain/page-address.ts'
+import type { KnownPast } from '../explain/explanation.ts'
 import { describeEntry } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
 import { matcherOf, type RequestMatch } from '../journal/match.ts'
-import { redactorForAll } from '../journal/redaction/redaction.ts'
 import { findWords, SEARCHED_WORDS, wordsIn } from '../journal/search.ts'
-import { readdress } from './address.ts'
+import { explain, explainViolation } from './explaining.ts'
 import { type ControlContext, type ControlOutcome, done, type Handlers } from './handler.ts'
 import { readLimit } from './paging.ts'
 import { invalid, notFound } from './refusals.ts'
@@ -30,24 +27,21 @@ export const requestHandlers = {
   },
 
   async explainRequest(call) {
-    const { worlds, exchanges, store, contract, parameters } = call
+    const { exchanges, store, parameters } = call
     const id = parameters['request-id']
     await exchanges.caughtUp()
     const entry = exchanges.journal.find(id)
-    if (entry === undefined) return explainExample(call, id)
     // If the account of the request is unknown, the correction uses the default account.
-    const accountId = entry.account ?? DEFAULT_ACCOUNT
+    const accountId = entry?.account ?? DEFAULT_ACCOUNT
     // The account may have been deleted while the request was processed.
-    if ((await store.find('id', accountId)) === undefined) return explainExample(call, id)
-    const { state: account } = await store.read(accountId)
-    const redact = redactorForAll(exchanges.journal.secrets)
-    const explained = explainEntry(entry, {
-      ...{ account, contract, redact, urls: call.urls(), publicKey: worlds.findPublicKey(account) },
-      isForeign: call.observed !== undefined,
-      past: await recallPast(entry, call),
-      ...stateWriterOf(contract, entry.at),
-    })
-    return done(explained)
+    if (entry !== undefined && (await store.find('id', accountId)) !== undefined) {
+      const { state: account } = await store.read(accountId)
+      return done(explain(entry, account, await recallPast(entry, call), call))
+    }
+    const { first } = await exchanges.verdict()
+    const names = [id, id.toLowerCase()]
+    const kept = first.findLast((each) => each.entry.id === id || names.includes(each.entry.requestId))
+    return kept === undefined ? notFound('request', id) : done(await explainViolation(kept, call))
   },
 } satisfies Handlers
 
@@ -59,25 +53,6 @@ async function recallPast(entry: Entry, { worlds, contract }: ControlContext): P
   const known = knownChanges(entry, contract)
   const state = (await worlds.recall(entry))?.state
   return { state, changes: known ?? repeatChanges(entry, state, contract) }
-}
-
-/** Explains a violation that the verdict keeps although the journal has dropped it. */
-async function explainExample(
-  { exchanges, urls, ownUrls }: ControlContext,
-  given: string,
-): Promise<ControlOutcome<DataOf<'explainRequest'>>> {
-  const verdict = await exchanges.verdict()
-  const names = [given, given.toLowerCase()]
-  const kept = (await verdict.examples()).findLast(({ id, request_id }) => id === given || names.includes(request_id))
-  if (kept === undefined) return notFound('request', given)
-  const { correction, reproduction, id, account } = kept
-  const write = (text: string) => readdress(text, ownUrls(), urls())
-  return done({
-    ...kept,
-    page: pageAddress(id, account, urls()) ?? null,
-    correction: correction && { ...correction, before: correction.before.map(write), curl: write(correction.curl) },
-    reproduction: reproduction && { ...reproduction, curl: write(reproduction.curl) },
-  })
 }
 
 /**

@@ -1,15 +1,16 @@
 import type { Schemas } from '../contract/control-plane.ts'
-import { hasPassed, type Reckoning, type VerdictCounts } from './verdict.ts'
+import { hasPassed, type Reckoning, type VerdictCounts, type Violation } from './verdict.ts'
 
 type Verdict = Schemas['Verdict']
 type Example = Verdict['violations']['first'][number]
 
 /** The verdict as JSON. */
-export async function reportVerdict(verdict: Reckoning): Promise<Verdict> {
-  // The counts are read before the examples are awaited, so that all numbers are of the same moment.
-  const counts = verdict.counts
+export async function reportVerdict(
+  { counts, first: kept }: Reckoning,
+  explain: (violation: Violation) => Promise<Schemas['Explanation']>,
+): Promise<Verdict> {
   const { requests, judged, injected, violations, byCode, politeness } = counts
-  const first = (await verdict.examples()).map(describeExample)
+  const first = (await Promise.all(kept.map(explain))).map(describeExample)
   return {
     passed: hasPassed(counts),
     message: summarise(counts, first[0]),

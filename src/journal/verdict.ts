@@ -1,4 +1,3 @@
-import type { Schemas } from '../contract/control-plane.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { ApiKey } from '../domain/keys.ts'
 import type { Entry } from './entry.ts'
@@ -31,21 +30,20 @@ export interface VerdictCounts extends ImpolitenessReport {
   byCode: Readonly<Record<string, number>>
 }
 
-type Explanation = Schemas['Explanation']
-
-/**
- * Creates the kept explanation of a violation; `undefined` if that is not possible. The account may be gone when a user
- * asks for it.
- */
-export type Explain = (entry: Entry, account: AccountState | undefined) => Promise<Explanation | undefined>
-
 /** The number of violations that are kept in full. */
 export const EXAMPLES = 10
 
-/** The counts, and the first violations with explanations. */
+/** A request that violates the contract. */
+export interface Violation {
+  entry: Entry
+  /** The account of its key, as the request found it; absent if it has none, or if the account is gone. */
+  account: AccountState | undefined
+}
+
+/** The counts, and the first violations. */
 export interface Reckoning {
   readonly counts: VerdictCounts
-  examples(): Promise<Explanation[]>
+  readonly first: readonly Violation[]
 }
 
 /** The reckoning since some moment. */
@@ -56,15 +54,11 @@ class Tally implements Reckoning {
   violations = 0
   readonly byCode = new Map<string, number>()
   readonly impolite = new Map<ImpoliteKind, Noted>()
-  readonly kept: Promise<Explanation | undefined>[] = []
+  readonly first: Violation[] = []
 
   get counts(): VerdictCounts {
     const { requests, judged, injected, violations, byCode, impolite } = this
     return { requests, judged, injected, violations, byCode: orderCodes(byCode), ...reportImpoliteness(impolite) }
-  }
-
-  async examples(): Promise<Explanation[]> {
-    return (await Promise.all(this.kept)).filter((explanation) => explanation !== undefined)
   }
 }
 
@@ -73,22 +67,20 @@ class Tally implements Reckoning {
  * journal. It survives the reset and the deletion of accounts, and a journal that is cleared, full or switched off.
  */
 export class Verdict {
-  readonly #explain: Explain
   readonly #manners: Manners
   sinceClearing = new Tally()
   readonly sinceStart = new Tally()
 
   /** `refresh` is the time of day of the daily refresh, as `HH:MM`. */
-  constructor(explain: Explain, { refresh }: { refresh: string }) {
-    this.#explain = explain
+  constructor({ refresh }: { refresh: string }) {
     this.#manners = new Manners(refresh)
   }
 
   note(entry: Entry, exchange: Judged): void {
     const { principal, owner, judged } = exchange
     const tallies = [this.sinceClearing, this.sinceStart]
-    let explanation: ReturnType<Explain> | undefined
     const code = violatedCode(entry)
+    const violation = { entry, account: (principal ?? owner)?.account }
     for (const tally of tallies) {
       tally.requests++
       if (judged) tally.judged++
@@ -96,9 +88,7 @@ export class Verdict {
       if (!entry.violatesContract) continue
       tally.violations++
       tally.byCode.set(code, (tally.byCode.get(code) ?? 0) + 1)
-      if (tally.kept.length >= EXAMPLES) continue
-      explanation ??= this.#explain(entry, (principal ?? owner)?.account)
-      tally.kept.push(explanation)
+      if (tally.first.length < EXAMPLES) tally.first.push(violation)
     }
     if (principal === undefined) return
     this.#manners.look(entry, principal.key, exchange, (kind) => {

@@ -148,7 +148,7 @@ it('says how often each kind was noted, in the order of the kinds', () => {
 })
 
 it('keeps the first ids of each kind, counts all, and knows the whole after it was cleared', () => {
-  const verdict = new Verdict(async () => undefined, settings)
+  const verdict = new Verdict(settings)
   const operation = operations.find(({ id }) => id === 'addDomains')
   const principal = { account: {}, key: {} } as Judged['principal']
   const bodies = { requestBody: contentOf(''), responseBody: undefined }

@@ -7,7 +7,7 @@ import { pause } from '../../ground/timers.ts'
 import { type Entry, type NewEntry, PAST } from '../../journal/entry.ts'
 import type { Journal } from '../../journal/journal.ts'
 import { Manners } from '../../journal/politeness.ts'
-import { type Explain, type Reckoning, Verdict, violatedCode } from '../../journal/verdict.ts'
+import { type Reckoning, Verdict, type Violation, violatedCode } from '../../journal/verdict.ts'
 import type { StoreConnection } from '../../store/redis/connection.ts'
 import { readCounters, readId, writeCounters, writeId } from '../../store/redis/copies.ts'
 import type { Store } from '../../store/store.ts'
@@ -28,7 +28,6 @@ export interface SharedExchangeLogOptions {
   store: Pick<Store, 'read'>
   contract: Contract
   journal: Journal
-  explain: Explain
   log: Log
 }
 
@@ -56,7 +55,7 @@ export class SharedExchangeLog implements ExchangeLog {
     this.#options = options
     this.journal = journal
     this.#manners = new Manners(contract.settings.refresh)
-    this.#own = new Verdict(options.explain, contract.settings)
+    this.#own = new Verdict(contract.settings)
     this.#outbox = new Outbox({
       ...{ connection, prefix, server: nameInstance(), limit: journal.limits.entries },
       lost: (count, err) => this.#noteLoss(count, err),
@@ -117,19 +116,12 @@ export class SharedExchangeLog implements ExchangeLog {
   async verdict(): Promise<Reckoning> {
     await this.caughtUp()
     const counts = await this.#readHash('verdict')
-    const explain = async (text: string) => {
+    const read = async (text: string): Promise<Violation> => {
       const entry = JSON.parse(text) as Entry
-      // A request whose account is gone is explained like one without an account.
       const present = entry.account && (await this.#options.store.read(entry.account).catch(() => undefined))
-      return this.#options.explain(entry, present ? present.state : undefined)
+      return { entry, account: present ? present.state : undefined }
     }
-    return {
-      counts: readCounts(counts),
-      async examples() {
-        const explained = await Promise.all(readFirsts(counts, 'violations').map(explain))
-        return explained.filter((explanation) => explanation !== undefined)
-      },
-    }
+    return { counts: readCounts(counts), first: await Promise.all(readFirsts(counts, 'violations').map(read)) }
   }
 
   wholeVerdict(): Reckoning {
