@@ -7,12 +7,11 @@ import type { Entry } from '../journal/entry.ts'
 import { withoutBrackets } from '../journal/redaction/redaction.ts'
 import { describeChanges, type FoundChanges } from './changes.ts'
 import { correctRequest } from './correction.ts'
-import { foreignHostOf } from './foreign-host.ts'
 import { assumptionsBehind, rulesBehind } from './grounds.ts'
 import { findJsonPosition } from './json-position.ts'
 import { pageAddress } from './page-address.ts'
 import { type ReproductionSource, reproduce } from './reproduction.ts'
-import { isOfBrowser, summarise } from './summary.ts'
+import { foreignHostOf, isOfBrowser, summarise } from './summary.ts'
 
 /** All causes of one response. */
 export type ExplanationReport = Schemas['Explanation']

@@ -17,7 +17,7 @@ export interface OpenedStore {
   readonly readiness: Readiness
   /** Gives the ids of requests without an account. */
   readonly nextId: AnonymousIds
-  openExchanges(parts: { contract: Contract; journal: Journal }): Promise<ExchangeLog>
+  openExchanges(journal: Journal): Promise<ExchangeLog>
   /** From now on, calls `restore` when the store has become empty, to provide the data of a start again. */
   watch(restore: () => Promise<unknown>): void
   /** Sends the remaining data to other servers, saves, and releases everything. */

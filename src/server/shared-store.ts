@@ -79,8 +79,8 @@ async function compose(
     readiness: membership,
     // The other servers count for themselves, so the name of this one makes its ids unique.
     nextId: countAnonymousIds(`${seed} ${instance}`, contract.requestIds),
-    async openExchanges(parts) {
-      exchanges = new SharedExchangeLog({ connection, prefix, store, log, ...parts })
+    async openExchanges(journal) {
+      exchanges = new SharedExchangeLog({ connection, prefix, store, log, contract, journal })
       await exchanges.start()
       return exchanges
     },

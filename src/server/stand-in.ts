@@ -182,7 +182,7 @@ async function openAccounts(
   const limits = { entries: options.journal, total, ...internal.journal }
   const journal = new Journal(limits, () => log.warn({}, full), secrets)
   const randomKeys = !isLoopback(options.host)
-  const exchanges = await openExchanges({ contract, journal })
+  const exchanges = await openExchanges(journal)
   const worlds = new Worlds({
     ...{ contract, store, clock, exchanges, maxAccounts, sandboxKeys, randomKeys, log },
     defaults: { fixture, seed, now, frozen, plan, faults },
