@@ -31,12 +31,9 @@ interface RecordedMessage {
   /** Such as `HTTP/1.1`. */
   httpVersion: string
   fields: HeaderFields
-  /** Without content coding: the whole body or its beginning, the size of the whole, and the size as it was sent. */
+  /** Without content coding: all of the body or nothing, the size of all, and the size as it was sent. */
   body: { bytes: Buffer; size: number; sentSize?: number | undefined }
 }
-
-/** In bytes, more than a key needs. */
-const MARGIN = 1_024
 
 /**
  * Writes an exchange without keys as the JSON of a HAR entry. A body has at most `largestBody` bytes. `leftOut` is how
@@ -99,12 +96,13 @@ function postDataOf({ fields, body }: RecordedMessage, largestBody: number, reda
 
 /** A body as text, or as base64 if it is not text; a long body is cut off. */
 function contentOf({ bytes, size }: RecordedMessage['body'], largest: number, encoding: string, redact: Redact) {
-  // Half a key would not be recognised, so the end of an incomplete body is left out.
-  const end = Math.min(largest, bytes.length < size ? Math.max(0, bytes.length - MARGIN) : bytes.length)
-  const { text = '', base64 } = recordBody({ held: bytes, size }, end, redact, MARGIN)
-  const cut = end < size && { _truncated: true, comment: `This is the beginning; the body has ${size} bytes.` }
+  const { text = '', base64 } = recordBody({ held: bytes, size }, largest, redact)
+  const cut = Math.min(largest, bytes.length) < size && {
+    _truncated: true,
+    comment: `This is the beginning; the body has ${size} bytes.`,
+  }
   if (base64 !== undefined) return { text: base64, [encoding]: 'base64', ...cut }
-  const isRedacted = !bytes.toString('utf8', 0, end).startsWith(text)
+  const isRedacted = !bytes.toString('utf8', 0, largest).startsWith(text)
   return { text, ...cut, ...(isRedacted && { _redacted: true }) }
 }
 

@@ -103,16 +103,19 @@ export function redactWithin<Value>(value: Value, redact: Redact): Value {
 }
 
 /**
- * A body without secrets, of which at most `limit` bytes are kept. They are hidden before the rest is cut off: half a
- * secret would not be recognised. `longest` is the length of the longest secret.
+ * How much is read behind a place at which a text is cut: half a secret would not be recognised. No header field with a
+ * longer secret is received.
  */
-export function recordBody(body: Content, limit: number, redact: Redact, longest: number): RecordedBody {
+export const MARGIN = 16 << 10
+
+/** A body without secrets, of which at most `limit` bytes are kept. They are hidden before the rest is cut off. */
+export function recordBody(body: Content, limit: number, redact: Redact): RecordedBody {
   const { held, size } = body
   if (typeof held === 'string' && size <= limit) return { text: redact(held), size }
   const bytes = bytesOf(body)
   if (bytes.length === 0) return { size }
   const kept = bytes.subarray(0, startOfCharacter(bytes, limit))
-  const read = bytes.subarray(0, startOfCharacter(bytes, limit + longest))
+  const read = bytes.subarray(0, startOfCharacter(bytes, limit + MARGIN))
   const cut = kept.length < size && ({ isCut: true } as const)
   if (isUtf8(read)) return { text: redact(read.toString(), cut ? kept.toString().length : undefined), size, ...cut }
   const hidden = redact(read.toString('latin1'), kept.length)

@@ -10,6 +10,7 @@ import { HIDDEN, isShaped } from './key-shapes.ts'
 import {
   findCredentials,
   hideSecrets,
+  MARGIN,
   type Redact,
   recordBody,
   redactField,
@@ -48,7 +49,6 @@ export class RequestRedaction {
   /** The hash of the key that the request presents. */
   readonly presented: string | undefined
   readonly #limit: number
-  readonly #longest: number
   readonly #recordLong: (body: Content) => RecordedBody
   /** By their number: the last header fields, and how they are shown. Most come again at the same place. */
   readonly #seen = new Map<number, { fields: readonly string[]; shown: readonly string[] }>()
@@ -62,7 +62,6 @@ export class RequestRedaction {
     const ownLabel = key === undefined ? HIDDEN : `${key}.${HIDDEN}`
     const labelOf = (found: string) => (own.has(found) ? ownLabel : HIDDEN)
     this.#limit = limit
-    this.#longest = ESCAPED * Math.max(known.longest, credentials.longest, LONGEST_SHAPE)
     this.redact = (text, end) => hideSecrets(text, [known, credentials], labelOf, end)
     this.#recordLong = memoizeWeakly((body) => this.#record(body))
   }
@@ -78,7 +77,7 @@ export class RequestRedaction {
   }
 
   #record(body: Content): RecordedBody {
-    return recordBody(body, this.#limit, this.redact, this.#longest)
+    return recordBody(body, this.#limit, this.redact)
   }
 
   target(target: string): string {
@@ -97,7 +96,7 @@ export class RequestRedaction {
   #value(value: unknown, isOfLong: boolean): unknown {
     if (typeof value === 'string') {
       if (!isOfLong || value.length <= VALUE) return this.redact(value)
-      return `${this.redact(value.slice(0, VALUE + this.#longest), VALUE)}…`
+      return `${this.redact(value.slice(0, VALUE + MARGIN), VALUE)}…`
     }
     if (typeof value !== 'object' || value === null) return value
     return isOfLong || writeJson(value) === undefined ? outline(value) : this.within(value)
@@ -127,11 +126,6 @@ export class RequestRedaction {
     return index % 2 === 0 ? this.redact(text) : redactField(String(fields[index - 1]), text, this.redact)
   }
 }
-
-/** How many times longer a text can be in escapes. */
-const ESCAPED = 6
-/** So many characters of a text that looks like a key tell that it is one. */
-const LONGEST_SHAPE = 16
 
 /** Gives the same redaction to requests with the same secrets. */
 export class RequestRedactions {
