@@ -1,12 +1,7 @@
 import { closeSync, ftruncateSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
 import { shorten } from '../../ground/show.ts'
 import { type RecordedExchange, writeEntry } from './entry-writer.ts'
-import { CREATOR, LARGEST_HAR } from './file.ts'
-
-/** Why a file cannot be written. The message is one line. */
-export class HarFileError extends Error {
-  override name = 'HarFileError'
-}
+import { CREATOR, HarError, LARGEST_HAR } from './file.ts'
 
 const WRITER_LIMITS = {
   /** The bytes of a body; longer bodies are cut off. */
@@ -38,7 +33,7 @@ export class HarWriter {
     this.#limits = { ...WRITER_LIMITS, ...limits }
   }
 
-  /** Creates the file without entries, readable only by its owner. @throws HarFileError */
+  /** Creates the file without entries, readable only by its owner. @throws HarError */
   static open(path: string, version: string, limits: Partial<typeof WRITER_LIMITS> = {}): HarWriter {
     const creator = JSON.stringify({ name: CREATOR, version })
     let file: number | undefined
@@ -52,7 +47,7 @@ export class HarWriter {
         closeSync(file)
         rmSync(path, { force: true })
       }
-      throw new HarFileError(`${shorten(path)}: ${reasonAgainst(path, codeOf(error))}`)
+      throw new HarError(`${shorten(path)}: ${reasonAgainst(path, codeOf(error))}`)
     }
   }
 
