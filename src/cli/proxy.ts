@@ -70,7 +70,7 @@ export const proxy = defineCommand('proxy', OPTIONS, async (reading, terminal) =
     throw new UsageError(`${sources.target}: is the proxy itself; give another --port`)
   }
   const ready = openReadyFile(reading)
-  const recording = openRecording(values.record, sources.record)
+  const recording = await openRecording(values.record, sources.record)
   async function work(execution: Execution): Promise<number> {
     const judge = new Judge({ choices, isSoleWriter: values.soleWriter })
     const session = { reading, review, target, execution, recording, judge }
@@ -84,13 +84,14 @@ export const proxy = defineCommand('proxy', OPTIONS, async (reading, terminal) =
       ready.remove()
       await running.stop()
       execution.progress.end()
+      await recording?.close()
     }
     return report(running, session)
   }
   try {
     return await execute('proxy', terminal, work, values)
   } finally {
-    recording?.close()
+    await recording?.close()
   }
 })
 
@@ -115,10 +116,10 @@ async function readTargetOption({ values, sources }: ProxySession['reading'], us
 }
 
 /** @throws UsageError */
-function openRecording(file: string | undefined, source: string): HarWriter | undefined {
+async function openRecording(file: string | undefined, source: string): Promise<HarWriter | undefined> {
   if (file === undefined) return undefined
   try {
-    return HarWriter.open(file, readVersion())
+    return await HarWriter.open(file, readVersion())
   } catch (error) {
     if (error instanceof HarError) throw new UsageError(`${source}: ${error.message}`)
     throw error

@@ -65,10 +65,10 @@ async function readBack(path: string): Promise<Exchange[]> {
 const open = (path: string, limits = {}) => HarWriter.open(path, '0.1.0', limits)
 
 /** Records exchanges, and gives the entries of the file. */
-function record(path: string, exchanges: readonly RecordedExchange[], limits = {}): readonly Json[] {
-  const writer = open(path, limits)
+async function record(path: string, exchanges: readonly RecordedExchange[], limits = {}): Promise<readonly Json[]> {
+  const writer = await open(path, limits)
   for (const exchange of exchanges) writer.add(exchange)
-  writer.close()
+  await writer.close()
   return expectHar(readFileSync(path, 'utf8'))
 }
 
@@ -76,7 +76,7 @@ describe('The writer', () => {
   it('loses nothing that the reader needs', async ({ path }) => {
     const keys = new Keys()
     const binary = Buffer.from([0xff, 0, 0x80, 0x7f])
-    record(path, [
+    await record(path, [
       passedOn(keys, { after: 0.25, method: 'POST', path: '/domaingroups?id=%20a', body: '{"name":"ü"}' }),
       passedOn(keys, { after: 3, body: binary, method: 'PATCH', answer: binary, status: 500 }),
       passedOn(keys, { after: 5.5, fields: [['authorization', 'bearer two words']] }),
@@ -107,13 +107,14 @@ describe('The writer', () => {
     path,
   }) => {
     const keys = new Keys()
-    const writer = open(path)
+    const writer = await open(path)
     expect(expectHar(readFileSync(path, 'utf8'))).toEqual([])
     for (let count = 1; count <= 4; count++) {
       writer.add(passedOn(keys, { after: count }))
+      await expect.poll(() => writer.entries).toBe(count)
       expect(expectHar(readFileSync(path, 'utf8'))).toHaveLength(count)
     }
-    writer.close()
+    await writer.close()
     const text = readFileSync(path, 'utf8')
     expect(text.trimEnd().split('\n')).toHaveLength(6)
     writeFileSync(path, text.slice(0, text.lastIndexOf('"request"')))
@@ -129,7 +130,7 @@ describe('The writer', () => {
     const answerFields: HeaderFields = [['Location', `/x?key=${KEY}`]]
     const body = JSON.stringify({ name: KEY, other: 'key_AAAAAAAA.bbbbbbbb' })
     const target = `/domains?x=${KEY}`
-    const [entry] = record(path, [
+    const [entry] = await record(path, [
       passedOn(keys, { method: 'POST', path: target, fields, body, answer: body, answerFields }),
       passedOn(keys, { answer: Buffer.from(`\xff${KEY}`, 'latin1') }),
       { ...passedOn(keys), response: undefined, problem: `refused ${KEY}` },
@@ -147,7 +148,7 @@ describe('The writer', () => {
 
   it('cuts off a large body, which is unknown when it is read', async ({ path }) => {
     const answer = '"'.concat('ü'.repeat(600), '"')
-    const [entry] = record(path, [passedOn(new Keys(), { answer })], { body: 100 })
+    const [entry] = await record(path, [passedOn(new Keys(), { answer })], { body: 100 })
     const { text, ...content } = (entry as { response: { content: Json } }).response.content
     expect(content).toMatchObject({ size: 1202, _truncated: true })
     expect(Buffer.byteLength(String(text))).toBeLessThanOrEqual(103)
@@ -156,24 +157,29 @@ describe('The writer', () => {
     expect(exchange?.response?.body).toEqual({ isKnown: false, reason })
   })
 
-  it.for([KEY, `${KEY}-`.repeat(200)])(
-    'writes no part of a key that stands at its limit: %s',
-    async (key, { path }) => {
-      const fields: HeaderFields = [['Authorization', `Bearer ${key}`]]
-      record(path, [passedOn(new Keys(), { fields, answer: 'a'.repeat(90) + key + 'b'.repeat(90) })], { body: 100 })
-      const text = readFileSync(path, 'utf8')
-      expect(text).not.toContain(KEY.slice(0, 8))
-      expect(text).toContain('aaaaaaaa')
-    },
-  )
+  it.for([
+    ['short', KEY],
+    ['long', `${KEY}-`.repeat(200)],
+  ] as const)('writes no part of a %s key that stands at its limit', async ([, key], { path }) => {
+    const fields: HeaderFields = [['Authorization', `Bearer ${key}`]]
+    const answer = 'a'.repeat(90) + key + 'b'.repeat(90)
+    await record(path, [passedOn(new Keys(), { fields, answer })], { body: 100 })
+    const text = readFileSync(path, 'utf8')
+    expect(text).not.toContain(KEY.slice(0, 8))
+    expect(text).toContain('aaaaaaaa')
+  })
 
-  it('leaves out what it has no room for, and counts it', async ({ path }) => {
+  it('leaves out what waits for the disk too long, and counts it', async ({ path }) => {
     const keys = new Keys()
-    const long = { answer: 'a'.repeat(2_000) }
-    const passed = [{}, long, long, { after: 9 }].map((each) => passedOn(keys, each))
-    expect(record(path, passed, { file: 2_500 })).toHaveLength(2)
+    const writer = await open(path, { waiting: 1 })
+    for (let after = 0; after < 5; after++) writer.add(passedOn(keys, { after }))
+    await expect.poll(() => writer.entries).toBe(1)
+    writer.add(passedOn(keys, { after: 9 }))
+    await writer.close()
+    expect(writer.dropped).toBe(4)
+    expectHar(readFileSync(path, 'utf8'))
     const recording = await HarRecording.open([path], { contract })
-    expect(recording.tally).toMatchObject({ lost: 2 })
+    expect(recording.tally).toMatchObject({ lost: 4 })
   })
 
   it.for<[what: string, make: (path: string) => void, reason: RegExp]>([
@@ -181,7 +187,7 @@ describe('The writer', () => {
     ['a folder', (path) => mkdirSync(path), /This is a folder/],
   ])('refuses %s, and leaves it as it is', async ([, make, reason], { folder, path }) => {
     make(path)
-    expect(() => open(path)).toThrow(reason)
+    await expect(open(path)).rejects.toThrow(reason)
     expect(readdirSync(folder)).toEqual(['a.har'])
   })
 })
