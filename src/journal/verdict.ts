@@ -1,15 +1,8 @@
+import type { Schemas } from '../contract/control-plane.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { ApiKey } from '../domain/keys.ts'
 import type { Entry } from './entry.ts'
-import {
-  type ImpoliteKind,
-  type ImpolitenessReport,
-  Manners,
-  type Noted,
-  noteImpolite,
-  reportImpoliteness,
-  type WireEvidence,
-} from './politeness.ts'
+import { type ImpoliteKind, Manners, type Noted, reportImpoliteness, type WireEvidence } from './politeness.ts'
 
 /** The facts about an exchange that the verdict needs besides its entry. */
 export interface Judged extends WireEvidence {
@@ -22,16 +15,46 @@ export interface Judged extends WireEvidence {
 }
 
 /** The counts behind the verdict, with the impolite requests. */
-export interface VerdictCounts extends ImpolitenessReport {
+export interface VerdictCounts {
   requests: number
   judged: number
   injected: number
   violations: number
   byCode: Readonly<Record<string, number>>
+  politeness: Schemas['Verdict']['politeness']
 }
 
-/** The number of violations that are kept in full. */
+/** The number of violations that are kept in full, and of ids of other requests for each count. */
 export const EXAMPLES = 10
+
+/** The names of the counts to which an exchange adds one. */
+export function countsOf(
+  entry: Pick<Entry, 'injected' | 'violatesContract' | 'decided' | 'code' | 'problems'>,
+  { judged }: Pick<Judged, 'judged'>,
+  impolite: readonly ImpoliteKind[],
+): string[] {
+  const names = ['requests']
+  if (judged) names.push('judged')
+  if (entry.injected) names.push('injected')
+  if (entry.violatesContract) names.push('violations', `${CODE}${violatedCode(entry)}`)
+  for (const kind of impolite) names.push(`${IMPOLITE}${kind}`)
+  return names
+}
+
+const CODE = 'code '
+export const IMPOLITE = 'impolite '
+
+/** The counts that were made by these names. */
+export function readCounts(noted: ReadonlyMap<string, Noted>): VerdictCounts {
+  const read = (name: string) => noted.get(name)?.count ?? 0
+  const codes = [...noted.keys()].filter((name) => name.startsWith(CODE))
+  return {
+    ...{ requests: read('requests'), judged: read('judged'), injected: read('injected') },
+    violations: read('violations'),
+    byCode: orderCodes(codes.map((name) => [name.slice(CODE.length), read(name)])),
+    politeness: reportImpoliteness((kind) => noted.get(`${IMPOLITE}${kind}`)),
+  }
+}
 
 /** A request that violates the contract. */
 export interface Violation {
@@ -48,17 +71,18 @@ export interface Reckoning {
 
 /** The reckoning since some moment. */
 class Tally implements Reckoning {
-  requests = 0
-  judged = 0
-  injected = 0
-  violations = 0
-  readonly byCode = new Map<string, number>()
-  readonly impolite = new Map<ImpoliteKind, Noted>()
+  readonly #noted = new Map<string, { count: number; requestIds: string[] }>()
   readonly first: Violation[] = []
 
+  add(name: string, requestId: string): void {
+    const noted = this.#noted.get(name) ?? { count: 0, requestIds: [] }
+    noted.count++
+    if (noted.requestIds.length < EXAMPLES) noted.requestIds.push(requestId)
+    this.#noted.set(name, noted)
+  }
+
   get counts(): VerdictCounts {
-    const { requests, judged, injected, violations, byCode, impolite } = this
-    return { requests, judged, injected, violations, byCode: orderCodes(byCode), ...reportImpoliteness(impolite) }
+    return readCounts(this.#noted)
   }
 }
 
@@ -77,23 +101,14 @@ export class Verdict {
   }
 
   note(entry: Entry, exchange: Judged): void {
-    const { principal, owner, judged } = exchange
-    const tallies = [this.sinceClearing, this.sinceStart]
-    const code = violatedCode(entry)
+    const { principal, owner } = exchange
+    const impolite = principal === undefined ? [] : this.#manners.look(entry, principal.key, exchange)
+    const names = countsOf(entry, exchange, impolite)
     const violation = { entry, account: (principal ?? owner)?.account }
-    for (const tally of tallies) {
-      tally.requests++
-      if (judged) tally.judged++
-      if (entry.injected) tally.injected++
-      if (!entry.violatesContract) continue
-      tally.violations++
-      tally.byCode.set(code, (tally.byCode.get(code) ?? 0) + 1)
-      if (tally.first.length < EXAMPLES) tally.first.push(violation)
+    for (const tally of [this.sinceClearing, this.sinceStart]) {
+      for (const name of names) tally.add(name, entry.requestId)
+      if (entry.violatesContract && tally.first.length < EXAMPLES) tally.first.push(violation)
     }
-    if (principal === undefined) return
-    this.#manners.look(entry, principal.key, exchange, (kind) => {
-      for (const { impolite } of tallies) noteImpolite(kind, entry.requestId, impolite)
-    })
   }
 
   clear(): void {
@@ -102,7 +117,7 @@ export class Verdict {
 }
 
 /** The code of a violation. If a fault changed the response, it is the service's own code. */
-export function violatedCode({ decided, code, problems }: Pick<Entry, 'decided' | 'code' | 'problems'>): string {
+function violatedCode({ decided, code, problems }: Pick<Entry, 'decided' | 'code' | 'problems'>): string {
   return (decided === undefined ? code : decided.code) ?? problems[0]?.code ?? ''
 }
 

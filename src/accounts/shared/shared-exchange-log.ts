@@ -7,13 +7,13 @@ import { pause } from '../../ground/timers.ts'
 import { type Entry, type NewEntry, PAST } from '../../journal/entry.ts'
 import type { Journal } from '../../journal/journal.ts'
 import { Manners } from '../../journal/politeness.ts'
-import { type Reckoning, Verdict, type Violation, violatedCode } from '../../journal/verdict.ts'
+import { countsOf, IMPOLITE, type Reckoning, readCounts, Verdict, type Violation } from '../../journal/verdict.ts'
 import type { StoreConnection } from '../../store/redis/connection.ts'
 import { readCounters, readId, writeCounters, writeId } from '../../store/redis/copies.ts'
 import type { Store } from '../../store/store.ts'
 import type { AccountHistory, Circumstances, ExchangeLog } from '../exchange-log.ts'
 import { Outbox, type OutboxItem } from './outbox.ts'
-import { type Counts, readCounts, readCoverage, readFirsts } from './stored-counts.ts'
+import { type Counts, readCoverage, readFirsts, readNoted } from './stored-counts.ts'
 import { type News, Tail } from './tail.ts'
 
 /** In milliseconds, how long other servers have to send what their clients have the answers to. */
@@ -121,7 +121,10 @@ export class SharedExchangeLog implements ExchangeLog {
       const present = entry.account && (await this.#options.store.read(entry.account).catch(() => undefined))
       return { entry, account: present ? present.state : undefined }
     }
-    return { counts: readCounts(counts), first: await Promise.all(readFirsts(counts, 'violations').map(read)) }
+    return {
+      counts: readCounts(readNoted(counts)),
+      first: await Promise.all(readFirsts(counts, 'violations').map(read)),
+    }
   }
 
   wholeVerdict(): Reckoning {
@@ -161,26 +164,19 @@ export class SharedExchangeLog implements ExchangeLog {
 
   #compose(entry: NewEntry, circumstances: Circumstances): OutboxItem {
     const { history, principal } = circumstances
-    const counts = new Map<string, number>([['requests', 1]])
-    const firsts: Record<string, string> = {}
-    if (circumstances.judged) counts.set('judged', 1)
-    if (entry.injected) counts.set('injected', 1)
     entry.id ??= this.journal.nextId()
     const text = JSON.stringify(entry)
-    if (entry.violatesContract) {
-      counts.set('violations', 1).set(`code ${violatedCode(entry)}`, 1)
-      firsts['violations'] = text
-    }
-    if (principal !== undefined) {
-      this.#manners.look(entry, this.#keyOf(`${history?.incarnation} ${principal.key.id}`), circumstances, (kind) => {
-        counts.set(`impolite ${kind}`, 1)
-        firsts[`impolite ${kind}`] = entry.requestId
-      })
-    }
+    const impolite =
+      principal === undefined
+        ? []
+        : this.#manners.look(entry, this.#keyOf(`${history?.incarnation} ${principal.key.id}`), circumstances)
+    const counts = Object.fromEntries(countsOf(entry, circumstances, impolite).map((name) => [name, 1]))
+    const firsts = Object.fromEntries(impolite.map((kind) => [`${IMPOLITE}${kind}`, entry.requestId]))
+    if (entry.violatesContract) firsts['violations'] = text
     const found = entry[PAST]?.counters
     return [
       ...[history === undefined ? '' : `${history.incarnation}`, writeId(entry.account ?? ''), text],
-      ...[found === undefined ? '' : writeCounters(found), JSON.stringify(Object.fromEntries(counts))],
+      ...[found === undefined ? '' : writeCounters(found), JSON.stringify(counts)],
       ...[JSON.stringify(this.#cover(entry, circumstances)), JSON.stringify(firsts)],
     ]
   }
