@@ -26,7 +26,7 @@ describe('The verdict', () => {
         verdict.note(violation, { ...EXCHANGE, started: count, ended: count })
       }
     }
-    verdict.note(recorded({}), { ...EXCHANGE, started: 0, ended: 0 })
+    verdict.note(recorded({ injected: true }), { ...EXCHANGE, started: 0, ended: 0 })
     violate(EXAMPLES + 1)
     expect(idsOf(verdict.sinceClearing)).toEqual(ids(1, EXAMPLES))
     verdict.clear()
@@ -36,7 +36,7 @@ describe('The verdict', () => {
     expect(idsOf(verdict.sinceStart)).toEqual(ids(1, EXAMPLES))
     expect(verdict.sinceClearing.counts).toMatchObject({ violations: EXAMPLES + 2 })
     const violations = 2 * EXAMPLES + 3
-    expect(verdict.sinceStart.counts).toMatchObject({ violations, byCode: { not_found: violations } })
+    expect(verdict.sinceStart.counts).toMatchObject({ violations, injected: 1, byCode: { not_found: violations } })
   })
 
   it.each([
