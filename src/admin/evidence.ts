@@ -3,7 +3,7 @@ import { writeCurl } from '../coverage/curl.ts'
 import { reportCoverage } from '../coverage/report.ts'
 import { sampleRequests } from '../coverage/samples.ts'
 import { reportVerdict } from '../journal/verdict-report.ts'
-import { explainViolation } from './explaining.ts'
+import { explainViolation } from './explanations.ts'
 import { done, type Handlers } from './handler.ts'
 
 const HINT = 'This is an accepted request of the operation. Change it, or the account, so that it shows this.'

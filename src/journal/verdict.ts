@@ -27,7 +27,11 @@ export interface VerdictCounts {
 /** The number of violations that are kept in full, and of ids of other requests for each count. */
 export const EXAMPLES = 10
 
-/** The names of the counts to which an exchange adds one. */
+/** What the names of the counts of a code, and of a kind of impolite use, begin with. */
+const CODE = 'code '
+export const IMPOLITE = 'impolite '
+
+/** The names of the counts to which an exchange adds one. A shared store counts by the same names. */
 export function countsOf(
   entry: Pick<Entry, 'injected' | 'violatesContract' | 'decided' | 'code' | 'problems'>,
   { judged }: Pick<Judged, 'judged'>,
@@ -40,9 +44,6 @@ export function countsOf(
   for (const kind of impolite) names.push(`${IMPOLITE}${kind}`)
   return names
 }
-
-const CODE = 'code '
-export const IMPOLITE = 'impolite '
 
 /** The counts that were made by these names. */
 export function readCounts(noted: ReadonlyMap<string, Noted>): VerdictCounts {

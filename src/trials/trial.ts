@@ -118,7 +118,7 @@ export async function runTrial(trial: Trial): Promise<TrialResult> {
     for (let turn = 0; turn < TURNS; turn++) await nextTurn()
     // All requests since the start count, even if the command has cleared, reset or deleted their accounts.
     const verdict = await reportVerdict(await parts.exchanges.wholeVerdict(), async (violation) => {
-      const { explainViolation } = await import('../admin/explaining.ts')
+      const { explainViolation } = await import('../admin/explanations.ts')
       return explainViolation(violation, { ...parts, urls: () => parts.urls })
     })
     if (trial.served === undefined) for (const example of verdict.violations.first) example.page = null
