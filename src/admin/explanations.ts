@@ -3,6 +3,7 @@ import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
 import type { AccountState } from '../domain/account.ts'
 import { NO_CHANGES } from '../explain/changes.ts'
 import { type ExplanationReport, explainEntry, type KnownPast } from '../explain/explanation.ts'
+import { nextTurn } from '../ground/timers.ts'
 import type { Entry } from '../journal/entry.ts'
 import { redactorForAll } from '../journal/redaction/redaction.ts'
 import type { Violation } from '../journal/verdict.ts'
@@ -30,6 +31,8 @@ export async function explainViolation(violation: Violation, known: Explaining):
   const { adminUrl } = known.urls()
   const last = explained.get(violation)
   if (last?.adminUrl === adminUrl) return last.explanation
+  // The requests of clients go on in between.
+  await nextTurn()
   const { entry, account = (await known.store.read(DEFAULT_ACCOUNT)).state } = violation
   // The request was refused for every state of the account, so it has changed nothing.
   const explanation = explain(entry, account, { state: undefined, changes: NO_CHANGES }, known)

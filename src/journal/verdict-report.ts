@@ -10,7 +10,9 @@ export async function reportVerdict(
   explain: (violation: Violation) => Promise<Schemas['Explanation']>,
 ): Promise<Verdict> {
   const { requests, judged, injected, violations, byCode, politeness } = counts
-  const first = (await Promise.all(kept.map(explain))).map(describeExample)
+  const first: Example[] = []
+  // Meanwhile, there may be more. All numbers are of the same moment.
+  for (const violation of [...kept]) first.push(describeExample(await explain(violation)))
   return {
     passed: hasPassed(counts),
     message: summarise(counts, first[0]),
