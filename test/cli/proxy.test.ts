@@ -50,7 +50,11 @@ describe('proxy', () => {
       `${admin}/accounts/default/requests?operation=addDomains`,
     )
     expect(journal.requests).toMatchObject([
-      { status: 200, key: 'key 1', request: { body: '{"domains":["a.example"]}' }, violations: [] },
+      {
+        ...{ status: 200, key: 'key 1', violations: [] },
+        request: { body: '{"domains":["a.example"]}', headers: { 'content-type': 'application/json' } },
+        response: { headers: { 'x-ratelimit-limit': '30' } },
+      },
       { status: 400, code: 'unknown_field', violations: [{ by: 'client', label: 'contract violation' }] },
     ])
     const [, violation] = journal.requests

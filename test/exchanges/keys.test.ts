@@ -31,6 +31,14 @@ describe('A key', () => {
     expect(new Keys().credentialsOf([['authorization', written]], 'a.har')).toEqual(named)
   })
 
+  it('that a recording names is another one in each recording, and unknown where the recording hides it', () => {
+    const keys = new Keys()
+    const read = (written: string, recording: string) => keys.credentialsOf([['Authorization', written]], recording)
+    const [one, same, other] = ['a.har', 'a.har', 'b.har'].map((recording) => read('Bearer [key 7]', recording))
+    expect([one, same, other]).toMatchObject([{ key: 'key 1' }, { key: 'key 1' }, { key: 'key 2' }])
+    expect(read(writeCredentials({ kind: 'unknown' }), 'a.har')).toEqual({ kind: 'unknown' })
+  })
+
   it('is taken out of a message, and makes any other JSON unknown; what a cookie is told besides is no secret', () => {
     const { redact } = redactorOf('/', [
       ['Authorization', 'Bearer my-own-secret'],

@@ -28,6 +28,8 @@ interface Passed {
   status?: number
   answerFields?: HeaderFields
   answer?: string | Buffer
+  /** How long the answer was, if it was not kept. */
+  answerSize?: number
 }
 
 /** An exchange as a proxy would see it. */
@@ -48,7 +50,7 @@ function passedOn(keys: Keys, passed: Passed = {}): RecordedExchange {
       status: passed.status ?? 200,
       statusText: 'OK',
       fields: answerFields,
-      body: { bytes: received, size: received.length },
+      body: { bytes: received, size: passed.answerSize ?? received.length },
     },
     credentials: keys.credentialsOf(fields),
     redact: keys.redactorFor({ target: path, fields: [...fields, ...answerFields] }),
@@ -146,15 +148,22 @@ describe('The writer', () => {
     expect(first?.request.body).toEqual({ isKnown: false, reason: REDACTED })
   })
 
-  it('cuts off a large body, which is unknown when it is read', async ({ path }) => {
+  it('cuts off a large body, which is unknown when it is read, as one is that was not kept', async ({ path }) => {
     const answer = '"'.concat('ü'.repeat(600), '"')
-    const [entry] = await record(path, [passedOn(new Keys(), { answer })], { body: 100 })
-    const { text, ...content } = (entry as { response: { content: Json } }).response.content
+    const entries = await record(
+      path,
+      [passedOn(new Keys(), { answer }), passedOn(new Keys(), { answer: '', answerSize: 20, after: 9 })],
+      { body: 100 },
+    )
+    const [cut, missing] = entries.map((entry) => (entry as { response: { content: Json } }).response.content)
+    const { text, ...content } = cut ?? {}
     expect(content).toMatchObject({ size: 1202, _truncated: true })
+    expect(missing).toMatchObject({ size: 20, text: '', _truncated: true })
     expect(Buffer.byteLength(String(text))).toBeLessThanOrEqual(103)
-    const [exchange] = await readBack(path)
     const reason = 'The recording has only the beginning of the body of the response.'
-    expect(exchange?.response?.body).toEqual({ isKnown: false, reason })
+    const [first, second] = await readBack(path)
+    expect(first?.response?.body).toEqual({ isKnown: false, reason })
+    expect(second?.response?.body.isKnown).toBe(false)
   })
 
   it.for([
