@@ -4,7 +4,7 @@ import { type Observation, observationOf } from '../coverage/observation.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
 import { type Entry, type NewEntry, PAST } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'
-import { type Explain, type Judged, type Reckoning, Verdict } from '../journal/verdict.ts'
+import { type Judged, type Reckoning, Verdict } from '../journal/verdict.ts'
 
 /** The records that the requests of an account have left in this process. */
 export interface AccountHistory {
@@ -28,7 +28,7 @@ export interface Circumstances extends Judged, Pick<Observation, 'query' | 'body
  * may share the log. After `caughtUp` resolves, the journal here has the exchanges of all processes. The other methods
  * also answer with the exchanges of all processes.
  */
-export interface ExchangeLog<Explanation> {
+export interface ExchangeLog {
   readonly journal: Journal
   /** No caller waits for it. Returns the exchange as it is known now: without its account if that was deleted. */
   take(entry: NewEntry, circumstances: Circumstances): NewEntry
@@ -39,9 +39,9 @@ export interface ExchangeLog<Explanation> {
   /** The coverage by all requests since the start, including those of accounts that were deleted or reset. */
   totals(): Awaitable<Coverage>
   /** The counts and the first violations since the start, or since they were last cleared. */
-  verdict(): Awaitable<Reckoning<Explanation>>
+  verdict(): Awaitable<Reckoning>
   /** The same of all requests to this process, even if they were cleared. */
-  wholeVerdict(): Awaitable<Reckoning<Explanation>>
+  wholeVerdict(): Awaitable<Reckoning>
   clearVerdict(): Awaitable<void>
   /**
    * The history of the account that a request has just entered. The caller keeps it until the request is answered. If
@@ -58,20 +58,19 @@ export interface ExchangeLog<Explanation> {
 }
 
 /** The log of a single process. Every method works synchronously. */
-export class LocalExchangeLog<Explanation> implements ExchangeLog<Explanation> {
+export class LocalExchangeLog implements ExchangeLog {
   readonly journal: Journal
   readonly #contract: Contract
-  readonly #verdict: Verdict<Explanation>
+  readonly #verdict: Verdict
   /** By account id. The history of requests without an account has the key `undefined`. */
   readonly #histories = new Map<string | undefined, AccountHistory>()
   /** The coverage of accounts that were deleted or reset. */
   #formerCoverage: Coverage | undefined
 
-  /** `explain` is the same as for `Verdict`. */
-  constructor(parts: { contract: Contract; journal: Journal; explain: Explain<Explanation> }) {
+  constructor(parts: { contract: Contract; journal: Journal }) {
     this.journal = parts.journal
     this.#contract = parts.contract
-    this.#verdict = new Verdict(parts.explain, parts.contract.settings)
+    this.#verdict = new Verdict(parts.contract.settings)
   }
 
   take(entry: NewEntry, circumstances: Circumstances): Entry {
@@ -113,12 +112,12 @@ export class LocalExchangeLog<Explanation> implements ExchangeLog<Explanation> {
     return mergeCoverage(present, this.#contract)
   }
 
-  verdict(): Reckoning<Explanation> {
-    return this.#verdict
+  verdict(): Reckoning {
+    return this.#verdict.sinceClearing
   }
 
-  wholeVerdict(): Reckoning<Explanation> {
-    return this.#verdict.whole
+  wholeVerdict(): Reckoning {
+    return this.#verdict.sinceStart
   }
 
   clearVerdict(): void {

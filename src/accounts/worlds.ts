@@ -23,7 +23,7 @@ export interface WorldsDeps {
   contract: Contract
   store: Store
   clock: Clock
-  exchanges: ExchangeLog<unknown>
+  exchanges: ExchangeLog
   defaults: WorldDefaults
   maxAccounts: number
   /** Whether a key `sandbox_…` opens its own account. */
@@ -59,7 +59,7 @@ export const SANDBOX = /^sandbox_[!-~]{1,120}$/
 /** Creates, resets, copies and deletes accounts. Only the store holds the list and the contents of the accounts. */
 export class Worlds {
   readonly journal: Journal
-  readonly #exchanges: ExchangeLog<unknown>
+  readonly #exchanges: ExchangeLog
   readonly #deps: WorldsDeps
   /** Whether an account was refused for lack of room. */
   #wasFull = false

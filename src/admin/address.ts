@@ -39,12 +39,3 @@ export function urlsFor(
   const baseUrl = namesUs({ headers: { host } }) ? at(own.baseUrl) : own.baseUrl
   return { ...own, baseUrl, adminUrl: at(own.adminUrl) }
 }
-
-/**
- * A text that was written earlier, with the URLs replaced by those for the present client. A host with brackets would
- * need quotes, and the words of the text are no longer known.
- */
-export function readdress(text: string, own: ServerUrls, asked: ServerUrls): string {
-  if (asked.adminUrl.includes('[')) return text
-  return text.replaceAll(own.baseUrl, asked.baseUrl).replaceAll(own.adminUrl, asked.adminUrl)
-}

@@ -99,10 +99,9 @@ export class Control {
   }
 
   async run(operation: Operation, { place = {}, ...request }: ConformingCall): Promise<ControlOutcome> {
-    const ownUrls = this.deps.urls
-    const urls = () => urlsFor(place, ownUrls(), this.deps.namesUs)
+    const urls = () => urlsFor(place, this.deps.urls(), this.deps.namesUs)
     const { api, limits } = this
-    const call = { ...this.deps, api, limits, ...request, urls, ownUrls }
+    const call = { ...this.deps, api, limits, ...request, urls }
     if (call.observed?.offers.has(operation.id) === false) {
       return refuse({ code: 'forbidden', reason: 'observed', about: { operation: operation.id } })
     }

@@ -7,7 +7,6 @@ import type { BodyOf, CallId, DataOf, PathOf, QueryOf, Schemas } from '../contra
 import type { ServerUrls } from '../coverage/curl.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { Decision } from '../domain/errors.ts'
-import type { ExplanationReport } from '../explain/explanation.ts'
 import type { FaultSet } from '../faults/fault-sets.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
 import type { Clock } from '../ground/clock.ts'
@@ -20,7 +19,7 @@ export interface ControlDeps {
   store: Store
   clock: Clock
   worlds: Worlds
-  exchanges: ExchangeLog<ExplanationReport | undefined>
+  exchanges: ExchangeLog
   /** The fault sets of this server, in addition to the ready-made ones. */
   faultSets: readonly FaultSet[]
   instance: string
@@ -47,12 +46,10 @@ export interface ObservedService {
   verdict(): Promise<ObservedVerdict>
 }
 
-/** What a handler can use, beside the request. */
+/** What a handler can use, beside the request. The URLs are those for the caller. */
 export interface ControlContext extends ControlDeps {
   api: Api
   limits: ControlLimits
-  /** The own URLs of the server; `urls` are those for the caller. */
-  ownUrls(): ServerUrls
 }
 
 /** The same for an operation about an existing account. */

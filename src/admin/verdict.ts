@@ -1,15 +1,11 @@
-import { pageAddress } from '../explain/page-address.ts'
 import { reportVerdict } from '../journal/verdict-report.ts'
-import { readdress } from './address.ts'
+import { explainViolation } from './explanation.ts'
 import { done, type Handlers } from './handler.ts'
 
 export const verdictHandlers = {
-  async getVerdict({ exchanges, observed, urls, ownUrls }) {
-    const report = await reportVerdict(await exchanges.verdict())
-    for (const example of report.violations.first) {
-      if (example.correction !== null) example.correction = readdress(example.correction, ownUrls(), urls())
-      example.page = pageAddress(example.id, example.account, urls()) ?? null
-    }
+  async getVerdict(call) {
+    const { exchanges, observed } = call
+    const report = await reportVerdict(await exchanges.verdict(), (violation) => explainViolation(violation, call))
     if (observed === undefined) return done(report)
     const judged = await observed.verdict()
     const ofClients = report.violations.count === 0 ? '' : ` ${report.message}`

@@ -1,6 +1,6 @@
 import type { Contract } from '../contract/contract.ts'
 import type { VerificationReport } from '../contract/control-plane.ts'
-import { foreignHostOf } from '../explain/foreign-host.ts'
+import { foreignHostOf } from '../explain/summary.ts'
 import { show } from '../ground/show.ts'
 import type { Entry } from '../journal/entry.ts'
 import { countConditions, type Difference, differencesOf, mayMatch, type RequestMatch } from '../journal/match.ts'

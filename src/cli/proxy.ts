@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { describeFindings } from '../evidence/report.ts'
-import { HarFileError, HarWriter } from '../exchanges/har/writer.ts'
+import { HarError } from '../exchanges/har/file.ts'
+import { HarWriter } from '../exchanges/har/writer.ts'
 import { isLoopback } from '../ground/hosts.ts'
 import { readInput } from '../ground/input-file.ts'
 import { plural } from '../ground/plural.ts'
@@ -120,7 +121,7 @@ async function openRecording(file: string | undefined, source: string): Promise<
   try {
     return await HarWriter.open(file, readVersion())
   } catch (error) {
-    if (error instanceof HarFileError) throw new UsageError(`${source}: ${error.message}`)
+    if (error instanceof HarError) throw new UsageError(`${source}: ${error.message}`)
     throw error
   }
 }

@@ -1,6 +1,6 @@
 import * as zlib from 'node:zlib'
 import { readJson } from '../ground/json.ts'
-import { KnownBody, type SeenBody } from './exchange.ts'
+import { KnownBody, type SeenBody, unknownBody } from './exchange.ts'
 
 /** How many bytes a body may have without its content codings. */
 const DECODED_LIMIT = 16 << 20
@@ -31,7 +31,7 @@ export function decodeBody(bytes: Buffer, coding: string | undefined, limit = DE
     .map((name) => name.trim().replace(/^x-/, ''))
   const applied = codings.filter((name) => name !== '' && name !== 'identity')
   if (bytes.length === 0 || applied.length === 0) return new KnownBody(bytes)
-  if (applied.length > CODINGS_LIMIT) return unknown(`The body has more than ${CODINGS_LIMIT} content codings.`)
+  if (applied.length > CODINGS_LIMIT) return unknownBody(`The body has more than ${CODINGS_LIMIT} content codings.`)
   let decoded = bytes
   for (const name of applied.toReversed()) {
     const undo = CODINGS.get(name)
@@ -40,10 +40,10 @@ export function decodeBody(bytes: Buffer, coding: string | undefined, limit = DE
       decoded = undo(decoded, { maxOutputLength: limit })
     } catch (error) {
       if (readJson(bytes.toString()) !== undefined) return new KnownBody(bytes)
-      if (undo === undefined) return unknown(`The content coding ${name.slice(0, 40)} cannot be undone here.`)
+      if (undo === undefined) return unknownBody(`The content coding ${name.slice(0, 40)} cannot be undone here.`)
       const isTooLarge = (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE'
       const reason = isTooLarge ? `has more than ${limit} bytes` : 'is damaged'
-      return unknown(`The body with the content coding ${name} ${reason}.`)
+      return unknownBody(`The body with the content coding ${name} ${reason}.`)
     }
   }
   return new KnownBody(decoded)
@@ -53,8 +53,4 @@ export function decodeBody(bytes: Buffer, coding: string | undefined, limit = DE
 function inflate(bytes: Buffer, options: { maxOutputLength: number }): Buffer {
   const hasFrame = ((bytes[0] ?? 0) & 0x0f) === 8 && bytes.length > 1 && bytes.readUInt16BE(0) % 31 === 0
   return hasFrame ? zlib.inflateSync(bytes, options) : zlib.inflateRawSync(bytes, options)
-}
-
-function unknown(reason: string): SeenBody {
-  return { isKnown: false, reason }
 }

@@ -51,6 +51,11 @@ export type SeenHeaders = Readonly<Record<string, string>>
 /** What a recording has of a body. */
 export type SeenBody = KnownBody | { isKnown: false; reason: string }
 
+/** A body that is not known for a reason, which is a sentence. */
+export function unknownBody(reason: string): SeenBody {
+  return { isKnown: false, reason }
+}
+
 /** A body that was seen; it is empty if there was none. Text and bytes are made from each other when they are needed. */
 export class KnownBody {
   readonly isKnown = true

@@ -4,7 +4,7 @@ import { memoize } from '../ground/memo.ts'
 import { HIDDEN } from '../journal/redaction/key-shapes.ts'
 import { findCredentials, hideSecrets, isCredential, type Redact, redactField } from '../journal/redaction/redaction.ts'
 import { Secrets, SHORT } from '../journal/redaction/secrets.ts'
-import { type Credentials, KnownBody, type SeenBody, type SeenHeaders } from './exchange.ts'
+import { type Credentials, KnownBody, type SeenBody, type SeenHeaders, unknownBody } from './exchange.ts'
 
 /** The header fields of a message as they were sent: a name can occur more than once. */
 export type HeaderFields = readonly (readonly [name: string, value: string])[]
@@ -24,8 +24,8 @@ const BARE_SCHEME = /^(?:bearer|basic|digest|token|apikey|negotiate)$/i
 /** These fields are never judged: they hold secrets, and the service says nothing about cookies. */
 const LEFT_OUT = /^(?:authorization|proxy-authorization|cookie2?|set-cookie2?|:.*)$/i
 
-/** The text that replaces a removed key: `[key 1]`. */
-const LABEL = /^\[(key [1-9]\d{0,8})(: several words)?\]$/
+/** What `writeCredentials` writes of a key: its scheme, its name, and whether it has several words. */
+const NAMED = /^(?:(\S+) )?\[(key [1-9]\d{0,8})(: several words)?\]$/
 
 /** Gives keys names, so that nothing that is judged or written holds a key. The same key has the same name. */
 export class Keys {
@@ -35,17 +35,6 @@ export class Keys {
   readonly #known = new Secrets()
 
   /** The name of a key, such as `key 1`; `undefined` for a new key if there are too many. */
-  nameOf(key: string): string | undefined {
-    const name = this.#nameIn(this.#names, key)
-    if (name !== undefined && isTelling(key)) this.#known.add(key)
-    return name
-  }
-
-  /** The name of a key that a recording already replaced by a name. Each recording has its own names. */
-  renameKey(recording: string, former: string): string | undefined {
-    return this.#nameIn(this.#aliases, `${recording}\n${former}`)
-  }
-
   #nameIn(names: Map<string, string>, key: string): string | undefined {
     const number = this.#names.size + this.#aliases.size + 1
     if (!names.has(key) && number <= MOST_KEYS) names.set(key, `key ${number}`)
@@ -57,15 +46,25 @@ export class Keys {
     return [...this.#names.keys()]
   }
 
-  /** What the header fields of a request say about its sender. */
-  credentialsOf(fields: HeaderFields): Credentials {
+  /**
+   * What the header fields of a request say about its sender. Those of a recording of this program are as
+   * `writeCredentials` writes them, and each recording has its own names.
+   */
+  credentialsOf(fields: HeaderFields, recording?: string): Credentials {
     const sent = fields.filter(([name]) => name.toLowerCase() === 'authorization').map(([, value]) => value.trim())
-    if (sent.length === 0) return { kind: 'none' }
+    const [first] = sent
+    if (first === undefined) return { kind: 'none' }
+    if (recording !== undefined) {
+      if (first === HIDDEN) return { kind: 'unknown' }
+      const [, scheme = '', name, several] = NAMED.exec(first) ?? []
+      const key = name && this.#nameIn(this.#aliases, `${recording}\n${name}`)
+      if (name !== undefined) return nameCredentials(scheme, key, several === undefined)
+    }
     const { scheme, secret } = splitCredentials(sent.join(', '))
     if (secret === '') return { kind: 'sent', scheme, key: '', isWord: false }
-    const key = this.nameOf(secret)
-    if (key === undefined) return { kind: 'unknown' }
-    return { kind: 'sent', scheme, key, isWord: /^\S+$/.test(secret) }
+    const key = this.#nameIn(this.#names, secret)
+    if (key !== undefined && isTelling(secret)) this.#known.add(secret)
+    return nameCredentials(scheme, key, /^\S+$/.test(secret))
   }
 
   /**
@@ -73,12 +72,11 @@ export class Keys {
    * key, and secrets of the exchange itself, such as cookies.
    */
   redactorFor({ target, fields }: { target: string; fields: HeaderFields }): Redact {
-    const sent: string[] = []
-    for (const [name, value] of fields) {
-      const { lowered, holdsSecret } = factsOf(name)
-      if (holdsSecret) sent.push(name, lowered === 'set-cookie' ? withoutAttributes(value) : value)
-    }
-    const carried = findCredentials(sent, target).filter((word) => isTelling(word) && !this.#names.has(word))
+    const sent = fields
+      .filter(([name]) => isCredential(name))
+      // The attributes of a cookie, such as its domain, are no secrets.
+      .map(([name, value]) => [name, /^set-cookie$/i.test(name) ? value.replace(/;.*/s, '') : value])
+    const carried = findCredentials(sent.flat(), target).filter((word) => isTelling(word) && !this.#names.has(word))
     const known = carried.length === 0 ? [this.#known] : [this.#known, new Secrets(carried)]
     const labelOf = (found: string) => {
       const name = this.#names.get(found)
@@ -88,30 +86,23 @@ export class Keys {
   }
 }
 
-/** The attributes of a cookie, such as its domain, are no secrets. */
-function withoutAttributes(cookie: string): string {
-  return /^[^;]*/.exec(cookie)?.[0] ?? ''
+/** Keys beyond those that get a name are not told apart. */
+function nameCredentials(scheme: string, key: string | undefined, isWord: boolean): Credentials {
+  return key === undefined ? { kind: 'unknown' } : { kind: 'sent', scheme, key, isWord }
 }
 
+const NAMES = { limit: 1_000, longest: 200 }
 /** What the name of a field tells. Messages have few names. */
-const factsOf = memoize(
-  (name) => ({ lowered: name.toLowerCase(), holdsSecret: isCredential(name), isLeftOut: LEFT_OUT.test(name) }),
-  { limit: 1000, longest: 200 },
-)
-
-/** Whether the value of a header field with this name is a secret. */
-export function holdsSecret(name: string): boolean {
-  return factsOf(name).holdsSecret
-}
+const factsOf = memoize((name) => ({ lowered: name.toLowerCase(), isLeftOut: LEFT_OUT.test(name) }), NAMES)
 
 /** The header fields of a message as the judgement sees them. */
 export function readFields(fields: HeaderFields, redact: Redact): SeenHeaders {
   const headers: Record<string, string> = Object.create(null)
   for (const [name, value] of fields) {
-    const { lowered, holdsSecret, isLeftOut } = factsOf(name)
+    const { lowered, isLeftOut } = factsOf(name)
     if (isLeftOut) continue
     const key = redact(lowered)
-    const shown = holdsSecret ? redactField(name, value, redact) : redact(value)
+    const shown = redactField(name, value, redact)
     headers[key] = headers[key] === undefined ? shown : `${headers[key]}, ${shown}`
   }
   return headers
@@ -136,7 +127,7 @@ export function redactBody(body: SeenBody, redact: Redact): SeenBody {
     const hidden = redact(said)
     return hidden === said ? message : field + hidden
   })
-  if (redact(copy) !== copy) return { isKnown: false, reason: REDACTED }
+  if (redact(copy) !== copy) return unknownBody(REDACTED)
   return new KnownBody(copy)
 }
 
@@ -152,20 +143,6 @@ export function writeCredentials(credentials: Credentials): string {
   const { scheme, key, isWord } = credentials
   const label = key === '' ? '' : `[${key}${isWord ? '' : ': several words'}]`
   return `${scheme} ${label}`.trim()
-}
-
-/** Parses the output of `writeCredentials`; `undefined` for anything else. `nameOf` gives the new name of the key. */
-export function readCredentials(
-  written: string,
-  nameOf: (name: string) => string | undefined,
-): Credentials | undefined {
-  if (written === HIDDEN) return { kind: 'unknown' }
-  if (BARE_SCHEME.test(written)) return { kind: 'sent', scheme: written, key: '', isWord: false }
-  const [, scheme = '', label = ''] = /^(?:(\S+) )?(\[.*\])$/.exec(written) ?? []
-  const [, name, isSeveral] = LABEL.exec(label) ?? []
-  if (name === undefined) return undefined
-  const key = nameOf(name)
-  return key === undefined ? { kind: 'unknown' } : { kind: 'sent', scheme, key, isWord: isSeveral === undefined }
 }
 
 /** The text before the first space is the scheme, unless it may itself be a secret. */

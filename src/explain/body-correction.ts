@@ -1,3 +1,4 @@
+import { domainToASCII } from 'node:url'
 import type { Rehearsal } from '../behaviour/rehearsal.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Problem } from '../domain/errors.ts'
@@ -6,7 +7,6 @@ import { nearestName } from '../ground/edit-distance.ts'
 import { define, isObject, type Json, stepsOf, valueAt } from '../ground/json.ts'
 import { printable, show } from '../ground/show.ts'
 import type { Query } from '../ground/target.ts'
-import { hostnameWithin } from './hostname-repair.ts'
 
 /** A body that is corrected field by field, and the request that it belongs to. */
 export interface BodyDraft {
@@ -162,6 +162,29 @@ function mendEntry(draft: BodyDraft, { name, value, problem: { reason } }: Wrong
   // An entry that names an item to remove must be exactly what the client named.
   const liberal = samplesOf(draft)[name]?.removes !== true
   return hostnameWithin(value, (text) => canonicalHostname(text) !== undefined, { liberal })
+}
+
+/** A longer text is not a hostname with other text around it. */
+const LONGEST = 2048
+
+/**
+ * The hostname within a text that is no hostname: without white space, final dots, scheme, port and path. With
+ * `liberal`, also the domain of an e-mail address and the parent of a wildcard, although these are different names.
+ */
+function hostnameWithin(
+  text: string,
+  isHostname: (text: string) => boolean,
+  { liberal }: { liberal: boolean },
+): string | undefined {
+  if (text.length > LONGEST) return undefined
+  const trimmed = text.trim()
+  const bare = trimmed.replace(/^[a-z][a-z0-9+.-]*:\/\/(?:[^/?#@]*@)?/i, '').replace(/(?::\d*)?(?:[/?#].*)?$/s, '')
+  const undotted = bare.replace(/\.+$/, '')
+  const named = undotted.replace(/^[^@]*@/, '').replace(/^(?:\*?\.)+/, '')
+  const candidates = new Set([trimmed, bare, undotted, ...(liberal ? [named] : [])])
+  const written = [...candidates].find(isHostname)
+  // The contract may accept only ASCII, so the A-label forms are tried last.
+  return written ?? [...candidates].map((candidate) => domainToASCII(candidate)).find(isHostname)
 }
 
 /** A value for a field that the body needs. An empty list that it does not need is left out. */

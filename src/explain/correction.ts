@@ -6,23 +6,16 @@ import type { AccountState } from '../domain/account.ts'
 import type { Problem } from '../domain/errors.ts'
 import { includesApiAccess } from '../domain/plans.ts'
 import type { Json } from '../ground/json.ts'
+import { spelt } from '../ground/show.ts'
 import { firstValues, type Parameters, writeQuery } from '../ground/target.ts'
+import { bytesOf, type Entry, fieldOf, isUnread } from '../journal/entry.ts'
 import { type BodyDraft, correctBody } from './body-correction.ts'
 import { correctQuery } from './query-correction.ts'
 import { correctRoute } from './route-correction.ts'
 import { readSentBody, type SentContent } from './sent-body.ts'
-import { spelt } from './wording.ts'
 
-/** A request as it was received. */
-export interface RefusedRequest {
-  method: string
-  /** The request target as it was sent, such as /api/v1/domaingroups?id=x */
-  target: string
-  /** By lower-case name, without secrets. */
-  headers: Readonly<Record<string, string>>
-  /** The received body; undefined if none was read. */
-  body: Buffer | undefined
-}
+/** A request as the journal has it. If a long body was cut, the correction uses its beginning. */
+export type RefusedRequest = Pick<Entry, 'method' | 'target' | 'headers' | 'body'>
 
 export interface Correction {
   /** The requests that are sent before it, in this order. */
@@ -47,7 +40,8 @@ export function correctRequest(
   account: AccountState,
   contract: ServiceContract,
 ): Correction | undefined {
-  const { method, target, headers, body } = request
+  const { method, target, headers } = request
+  const body = request.body === undefined || isUnread(request.body) ? undefined : bytesOf(request.body)
   const route = correctRoute(method, target, body !== undefined && body.length > 0, contract)
   const { operation } = route
   const content = correctContent({ ...route, headers, body }, account, contract) ?? exampleOf()
@@ -74,7 +68,7 @@ export function correctRequest(
 
   /** An example has nothing that was sent. */
   function exampleOf(): AcceptedContent | undefined {
-    const json = { 'content-type': 'application/json' }
+    const json = ['content-type', 'application/json']
     const sent = { operation, parameters: [], rest: undefined, headers: json, body: undefined }
     const example = correctContent(sent, account, contract)
     return (
@@ -143,7 +137,7 @@ function admit(
   const steps: PlannedRequest[] = []
   const changes: string[] = []
   if (problems.some(({ reason }) => reason === 'host')) {
-    const sent = spelt(headers['host'] ?? '')
+    const sent = spelt(fieldOf(headers, 'host') ?? '')
     changes.push(`The address is that of the server, so that \`Host\` names it, instead of ${sent}.`)
   }
   for (const [code, reason, change] of FORM) {

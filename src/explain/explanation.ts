@@ -1,55 +1,44 @@
-import type { ServiceContract } from '../behaviour/operation.ts'
 import type { Schemas } from '../contract/control-plane.ts'
-import { bodyText, type ServerUrls, writeCurl } from '../coverage/curl.ts'
+import { bodyText, writeCurl } from '../coverage/curl.ts'
 import type { AccountState, MonitoredDomain } from '../domain/account.ts'
-import type { Fixture, FixtureDomain } from '../domain/fixture.ts'
+import type { FixtureDomain } from '../domain/fixture.ts'
 import { describeEntry } from '../journal/description.ts'
-import { bytesOf, type Entry, isUnread } from '../journal/entry.ts'
-import { type Redact, withoutBrackets } from '../journal/redaction/redaction.ts'
+import type { Entry } from '../journal/entry.ts'
+import { withoutBrackets } from '../journal/redaction/redaction.ts'
 import { describeChanges, type FoundChanges } from './changes.ts'
-import { correctRequest, type RefusedRequest } from './correction.ts'
-import { foreignHostOf } from './foreign-host.ts'
+import { correctRequest } from './correction.ts'
 import { assumptionsBehind, rulesBehind } from './grounds.ts'
 import { findJsonPosition } from './json-position.ts'
 import { pageAddress } from './page-address.ts'
-import { reproduce } from './reproduction.ts'
-import { isOfBrowser, summarise } from './summary.ts'
+import { type ReproductionSource, reproduce } from './reproduction.ts'
+import { foreignHostOf, isOfBrowser, summarise } from './summary.ts'
 
 /** All causes of one response. */
 export type ExplanationReport = Schemas['Explanation']
 
 /** The account as a request found it, and its changes by the request. */
 export interface KnownPast {
-  /** The account just before the request; absent if it is not kept or not needed. */
   state: AccountState | undefined
   changes: FoundChanges
 }
 
-export interface ExplanationSource {
-  /** The present account. */
-  account: AccountState
-  contract: ServiceContract
-  urls: ServerUrls
-  /** Hides the secrets of the server in what the state of the account says. The entry has no secrets. */
-  redact: Redact
-  /** A key of the account that is not secret, if it has one. */
-  publicKey: string | undefined
+export interface ExplanationSource extends ReproductionSource {
   past: KnownPast
-  /** Writes an account, or a part of it, in the form of a fixture. */
-  writeState(state: AccountState): Fixture
+  /** Whether a service has answered that the program does not simulate. */
+  isForeign: boolean
   writeDomain(domain: MonitoredDomain): FixtureDomain
 }
 
 /** Finds all causes of the response to a request. */
 export function explainEntry(entry: Entry, source: ExplanationSource): ExplanationReport {
-  const { account, contract, urls, redact, past, writeDomain } = source
+  const { account, contract, urls, redact, past, writeDomain, isForeign } = source
   const exchange = describeEntry(entry, contract.catalogue)
   const { problems } = exchange
   const position = entry.problems.some(({ code }) => code === 'invalid_json') ? findJsonPosition(entry.body) : undefined
   const assumptions = assumptionsBehind(entry, past.state ?? account, contract)
   const isRefused =
     entry.code !== undefined && entry.code !== 'internal_error' && !entry.injected && !isOfBrowser(entry)
-  return {
+  const explained: ExplanationReport = {
     id: entry.id,
     request_id: entry.requestId,
     account: entry.account ?? null,
@@ -70,9 +59,30 @@ export function explainEntry(entry: Entry, source: ExplanationSource): Explanati
     // A fault may have hidden from the client the error in its request.
     correction: isRefused || entry.violatesContract ? correct(entry, source) : null,
     ...describeChanges(past.changes, writeDomain, redact),
-    ...reproduce(entry, { ...source, state: past.state, present: account }),
+    ...reproduce(entry, source),
     page: pageAddress(entry.id, entry.account, urls) ?? null,
     exchange,
+  }
+  return isForeign ? { ...explained, ...judgedElsewhere(explained) } : explained
+}
+
+const UNKNOWN = 'The program does not know the accounts of a service that it only looks at.'
+
+/** Of a service that is only looked at, what its judgement has found is known, and not what it would accept. */
+function judgedElsewhere({ status, code, exchange }: ExplanationReport): Partial<ExplanationReport> {
+  const findings = exchange.violations as { message: string; label?: string }[]
+  const refused = code === null ? `answered with ${status}` : `refused it with ${status} "${code}"`
+  const answered = status === null ? 'No response came.' : `The service ${refused}.`
+  return {
+    ...{ correction: null, changes: null, changes_count: null, changes_note: UNKNOWN },
+    ...{ reproduction: null, reproduction_note: UNKNOWN },
+    summary: [answered, ...findings.map(({ message }) => message)].join(' '),
+    problems: findings.map(({ message, label = '' }) => ({
+      code: code ?? label,
+      message,
+      field: null,
+      received: null,
+    })),
   }
 }
 
@@ -80,7 +90,7 @@ function correct(
   entry: Entry,
   { account, contract, urls, publicKey }: ExplanationSource,
 ): ExplanationReport['correction'] {
-  const correction = correctRequest(received(entry), problemsOf(entry, account), account, contract)
+  const correction = correctRequest(entry, problemsOf(entry, account), account, contract)
   if (correction === undefined) return null
   // What stands for a secret must not be a pattern of curl.
   const requests = [...correction.before, correction.request].map((each) => ({
@@ -102,14 +112,4 @@ function correct(
 function problemsOf(entry: Entry, { keys }: AccountState): Entry['problems'] {
   const isValid = keys.some(({ id, disabled }) => id === entry.key && !disabled)
   return foreignHostOf(entry) === undefined || isValid ? entry.problems : [...entry.problems, { code: 'unauthorized' }]
-}
-
-/** The request from the journal. If a long body was cut, the correction uses its beginning. */
-function received({ method, target, headers, body }: Entry): RefusedRequest {
-  const fields: Record<string, string> = {}
-  for (let index = 0; index < headers.length; index += 2) {
-    const name = (headers[index] ?? '').toLowerCase()
-    if (name !== 'authorization' && name !== '__proto__') fields[name] = headers[index + 1] ?? ''
-  }
-  return { method, target, headers: fields, body: body === undefined || isUnread(body) ? undefined : bytesOf(body) }
 }

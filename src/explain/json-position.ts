@@ -1,19 +1,12 @@
 import { BYTE_ORDER_MARK } from '../contract/body.ts'
+import type { Schemas } from '../contract/control-plane.ts'
 import { readJson } from '../ground/json.ts'
 import { printable } from '../ground/show.ts'
 import { isUnread, type RecordedBody, textOf } from '../journal/entry.ts'
 import { HIDDEN } from '../journal/redaction/key-shapes.ts'
 
-/** Where a body is no JSON that the service reads. The control plane's document describes every field. */
-export interface JsonPosition {
-  line: number
-  column: number
-  offset: number
-  before: string
-  at: string
-  after: string
-  says: string
-}
+/** Where a body is no JSON that the service reads. */
+type JsonPosition = NonNullable<Schemas['JsonPosition']>
 
 /** The most characters that are shown on each side of the place. */
 const BESIDE = 24

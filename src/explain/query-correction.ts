@@ -5,9 +5,8 @@ import type { AccountState, DomainGroup } from '../domain/account.ts'
 import { comparedName } from '../domain/groups.ts'
 import type { Settings } from '../domain/settings.ts'
 import { nearestName } from '../ground/edit-distance.ts'
-import { show } from '../ground/show.ts'
+import { show, spelt } from '../ground/show.ts'
 import { firstValues, type Parameters } from '../ground/target.ts'
-import { spelt } from './wording.ts'
 
 export interface CorrectedQuery {
   parameters: Parameters

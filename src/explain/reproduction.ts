@@ -15,15 +15,17 @@ import { HIDDEN } from '../journal/redaction/key-shapes.ts'
 import { type Redact, redactWithin, withoutBrackets } from '../journal/redaction/redaction.ts'
 
 export interface ReproductionSource {
-  /** The account before the request; absent if it is not kept. */
-  state: AccountState | undefined
   /** The present account. */
-  present: AccountState
+  account: AccountState
   contract: ServiceContract
   urls: ServerUrls
+  /** Hides the secrets of the server in what the state of the account says. The entry has no secrets. */
   redact: Redact
   /** A key of the account that is not secret, if it has one. */
   publicKey: string | undefined
+  /** The account just before the request; absent if it is not kept or not needed. */
+  past: { state: AccountState | undefined }
+  /** Writes an account in the form of a fixture. */
   writeState(state: AccountState): Fixture
 }
 
@@ -119,7 +121,7 @@ interface SetUp {
 }
 
 /** An account in which the request has the same outcome, as far as it is known. */
-function setUpFor(entry: Entry, { state, present, redact, writeState }: ReproductionSource): SetUp {
+function setUpFor(entry: Entry, { past: { state }, account, redact, writeState }: ReproductionSource): SetUp {
   const clock = { now: writeInstant(entry.at), frozen: true as const }
   // A request that the contract always forbids needs no state.
   if (entry.violatesContract) return { account: { fixture: 'empty', ...clock }, missing: '' }
@@ -127,7 +129,7 @@ function setUpFor(entry: Entry, { state, present, redact, writeState }: Reproduc
     const { domains, groups } = redactWithin(writeState(state), redact)
     return { account: { fixture: { domains, groups }, plan: state.plan, seed: state.seed, ...clock }, missing: '' }
   }
-  const { origin, plan, seed } = present
+  const { origin, plan, seed } = account
   const fixture = typeof origin.fixture === 'string' ? origin.fixture : 'empty'
   const was =
     state === undefined

@@ -2,8 +2,8 @@ import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { createRouter } from '../contract/router.ts'
 import { editDistance, letters } from '../ground/edit-distance.ts'
+import { spelt } from '../ground/show.ts'
 import { decodePart, type Parameters, readParameters, splitTarget } from '../ground/target.ts'
-import { spelt } from './wording.ts'
 
 /** The intended destination of a request. */
 export interface CorrectedRoute {

@@ -8,6 +8,7 @@ import { decodeBody } from '../exchanges/content-coding.ts'
 import { nearestName } from '../ground/edit-distance.ts'
 import { isObject, type Json, readJson, valueAt } from '../ground/json.ts'
 import type { Parameters } from '../ground/target.ts'
+import { type Entry, fieldOf } from '../journal/entry.ts'
 import { syntaxErrorIn } from './json-position.ts'
 
 /** What a client has sent to an operation. */
@@ -16,7 +17,7 @@ export interface SentContent {
   parameters: Parameters
   /** The segment after the path of the operation. */
   rest: string | undefined
-  headers: Readonly<Record<string, string>>
+  headers: Entry['headers']
   body: Buffer | undefined
 }
 
@@ -41,15 +42,16 @@ export function readSentBody(sent: SentContent, settings: Settings): ReadBody {
       return { body: { domains }, changes: ['The body names what stood in the target.'] }
     return { body: {}, changes: ['The body is an example, because none was read.'] }
   }
-  const text = textOf(body, headers['content-encoding'], settings.bodyLimit)
+  const coding = fieldOf(headers, 'content-encoding')
+  const text = textOf(body, coding, settings.bodyLimit)
   const object = asObject(readJson(text) ?? repair(text), operation)
   if (object === undefined) {
     return { body: {}, changes: ['The body is an example, because what was sent is no JSON object.'] }
   }
-  const isPlain = isDeepStrictEqual(object, readJson(body.toString())) && headers['content-encoding'] === undefined
+  const isPlain = isDeepStrictEqual(object, readJson(body.toString())) && coding === undefined
   const isRead = isPlain && isUtf8(body) && body.length <= settings.bodyLimit
   const how = 'The body is one JSON object in UTF-8, with `Content-Type: application/json` and without a coding.'
-  return { body: object, changes: isRead && acceptsType(headers['content-type'], settings) ? [] : [how] }
+  return { body: object, changes: isRead && acceptsType(fieldOf(headers, 'content-type'), settings) ? [] : [how] }
 }
 
 function requiredBy({ bodySchema }: Operation): readonly string[] {

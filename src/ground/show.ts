@@ -20,6 +20,11 @@ export function showWritten(text: string): string {
   return text === '' ? '""' : shorten(text)
 }
 
+/** A name or similar text of a client, with any content, as code within a sentence. */
+export function spelt(text: string): string {
+  return `\`${JSON.stringify(shorten(text)).slice(1, -1)}\``
+}
+
 /** A value for a message: as JSON, shortened. A value that JSON cannot hold is shown as Node.js prints it. */
 export function show(value: unknown): string {
   if (!isJson(value)) return shorten(print(value))

@@ -85,11 +85,6 @@ export class Journal {
     return entry
   }
 
-  /** The number of entries of one account, of no account, or of all. */
-  size(scope?: Scope): number {
-    return this.#queuesOf(scope).reduce((sum, { entries }) => sum + entries.length, 0)
-  }
-
   /** The entries of one account, of no account, or of all, the newest first. */
   newestFirst(scope?: Scope): Entry[] {
     return this.oldestFirst(scope).reverse()

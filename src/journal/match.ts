@@ -10,11 +10,12 @@ import { type Entry, isBodyUnknown, isUnread, textOf } from './entry.ts'
 export interface RequestMatch {
   operation?: OperationId
   method?: string
-  /** Relative to the version segment. */
+  /** Relative to the version segment, such as /domaingroups. */
   path?: string
   key?: string
   status?: number
   code?: ErrorCode
+  /** Whether a fault or a simulation made the response. */
   injected?: boolean
   /** Id of the fault rule that acted on it. */
   fault?: string

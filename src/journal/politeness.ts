@@ -1,4 +1,5 @@
 import type { Operation } from '../contract/api.ts'
+import type { Schemas } from '../contract/control-plane.ts'
 import { refreshDay } from '../domain/dmarc.ts'
 import type { Allowance } from '../domain/quotas.ts'
 import { bytesOf, type Content, NO_BODY } from '../ground/content.ts'
@@ -17,13 +18,6 @@ const KINDS = {
 
 /** A use of the service that its documentation asks clients to avoid. */
 export type ImpoliteKind = keyof typeof KINDS
-
-/** The impolite use, its number, and the first requests of the kind. */
-interface Impoliteness {
-  kind: ImpoliteKind
-  message: string
-  request_ids: string[]
-}
 
 /** A request and its response on the wire. Times are in milliseconds, from `elapsed`. */
 export interface WireEvidence {
@@ -47,14 +41,12 @@ interface Habits {
   read?: { day: number; body: WeakRef<Content> }
 }
 
-/** The number of impolite requests, and the first of them. */
+/** How many requests are of one kind, and the first of them. */
 export interface Noted {
   count: number
-  requestIds: string[]
+  requestIds: readonly string[]
 }
 
-/** The maximum number of kept request ids of each kind. */
-export const SHOWN = 10
 /** Requests with larger bodies, in bytes, are not compared, because those would have to be kept. */
 export const COMPARED = 4_096
 /** In milliseconds of real time: a retry sooner after a failure is too early, unless the reset has passed. */
@@ -78,18 +70,19 @@ export class Manners {
     this.#refresh = refresh
   }
 
-  /** Calls `note` for each impolite use in a request of an operation. `key` is the same object for the same key. */
-  look(entry: ObservedConduct, key: object, evidence: WireEvidence, note: (kind: ImpoliteKind) => void): void {
+  /** The impolite uses in a request of an operation. `key` is the same object for the same key. */
+  look(entry: ObservedConduct, key: object, evidence: WireEvidence): ImpoliteKind[] {
+    const found: ImpoliteKind[] = []
     const { method, target, status, allowance, at } = entry
     const { operation, started, ended, requestBody } = evidence
-    if (operation === undefined) return
+    if (operation === undefined) return found
     const habits = this.#habitsOf(key)
     const { limited, failed, written } = habits
     // A client that sends several requests at a time has no answer yet that tells it to wait.
     const isAfter = (earlier: { ended: number }) => started >= earlier.ended
     const limit = limited.get(operation.path)
     if (limit !== undefined && at >= limit.resetAt) limited.delete(operation.path)
-    else if (limit !== undefined && isAfter(limit)) note('request-before-reset')
+    else if (limit !== undefined && isAfter(limit)) found.push('request-before-reset')
     // If a response gives no reset, a client cannot wait for it.
     const resetAt = allowance === undefined ? Number.POSITIVE_INFINITY : allowance.resetAt * 1000
     // What the operation does not read makes no other request.
@@ -100,31 +93,31 @@ export class Manners {
     const name = size <= COMPARED ? `${method} ${target} ${text}` : undefined
     const isSame = (earlier: { name: string | undefined }) => name !== undefined && earlier.name === name
     if (failed !== undefined && isAfter(failed) && isSame(failed)) {
-      if (started < failed.ended + PATIENCE && at < failed.resetAt) note('immediate-retry')
+      if (started < failed.ended + PATIENCE && at < failed.resetAt) found.push('immediate-retry')
     }
     if (status === 429 || (status !== undefined && status >= 500)) habits.failed = { name, ended, resetAt }
     else delete habits.failed
     if (status === 429 && allowance !== undefined && limited.get(operation.path)?.resetAt !== resetAt) {
       limited.set(operation.path, { resetAt, ended })
     }
-    if (operation.id === 'listDmarc') this.#lookAtRead(habits, entry, evidence, note)
-    if (method === 'GET' || method === 'HEAD') return
-    if (written !== undefined && isAfter(written) && isSame(written)) note('repeated-write')
+    if (operation.id === 'listDmarc' && this.#isRepeatedRead(habits, entry, evidence)) found.push('repeated-read')
+    if (method === 'GET' || method === 'HEAD') return found
+    if (written !== undefined && isAfter(written) && isSame(written)) found.push('repeated-write')
     if (status === operation.success.status && !entry.injected) habits.written = { name, ended }
+    return found
   }
 
-  #lookAtRead(
+  #isRepeatedRead(
     habits: Habits,
     { at, status, injected, method }: ObservedConduct,
     { operation, responseBody }: WireEvidence,
-    note: (kind: ImpoliteKind) => void,
-  ): void {
-    if (status !== operation?.success.status || injected || responseBody === undefined || method !== 'GET') return
+  ): boolean {
+    if (status !== operation?.success.status || injected || responseBody === undefined || method !== 'GET') return false
     const day = refreshDay(at, this.#refresh)
     const { read } = habits
     const former = read?.body.deref()
-    if (former !== undefined && read?.day === day && hasSameBytes(former, responseBody)) note('repeated-read')
     if (former !== responseBody || read?.day !== day) habits.read = { day, body: new WeakRef(responseBody) }
+    return former !== undefined && read?.day === day && hasSameBytes(former, responseBody)
   }
 
   #habitsOf(key: object): Habits {
@@ -134,35 +127,15 @@ export class Manners {
   }
 }
 
-/** The impolite uses, in words and as counts by kind. */
-export interface ImpolitenessReport {
-  politeness: readonly Impoliteness[]
-  impolite: Readonly<Record<string, number>>
-}
-
-/** Counts an impolite use in a request. */
-export function noteImpolite(kind: ImpoliteKind, requestId: string, all: Map<ImpoliteKind, Noted>): void {
-  const noted = all.get(kind) ?? { count: 0, requestIds: [] }
-  noted.count++
-  if (noted.requestIds.length < SHOWN) noted.requestIds.push(requestId)
-  all.set(kind, noted)
-}
-
-/** The kinds are in the order of the table above, not in the order of their first request. */
-export function reportImpoliteness(all: ReadonlyMap<ImpoliteKind, Noted>): ImpolitenessReport {
-  const kinds = Object.keys(KINDS) as ImpoliteKind[]
-  const noted = kinds.flatMap((kind) => {
-    const { count = 0, requestIds = [] } = all.get(kind) ?? {}
-    return count === 0 ? [] : [{ kind, count, requestIds }]
+/** The impolite uses in words, in the order of the table above. */
+export function reportImpoliteness(
+  notedOf: (kind: ImpoliteKind) => Noted | undefined,
+): Schemas['Verdict']['politeness'] {
+  return (Object.keys(KINDS) as ImpoliteKind[]).flatMap((kind) => {
+    const { count, requestIds } = notedOf(kind) ?? { count: 0, requestIds: [] }
+    const message = KINDS[kind](count === 1 ? 'once' : count === 2 ? 'twice' : `${count} times`)
+    return count === 0 ? [] : [{ kind, message, request_ids: [...requestIds] }]
   })
-  return {
-    politeness: noted.map(({ kind, count, requestIds }) => ({
-      kind,
-      message: KINDS[kind](count === 1 ? 'once' : count === 2 ? 'twice' : `${count} times`),
-      request_ids: [...requestIds],
-    })),
-    impolite: Object.fromEntries(noted.map(({ kind, count }) => [kind, count])),
-  }
 }
 
 function hasSameBytes(one: Content, other: Content): boolean {

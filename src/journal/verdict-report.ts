@@ -1,15 +1,18 @@
 import type { Schemas } from '../contract/control-plane.ts'
-import { hasPassed, type Reckoning, type VerdictCounts } from './verdict.ts'
+import { hasPassed, type Reckoning, type VerdictCounts, type Violation } from './verdict.ts'
 
 type Verdict = Schemas['Verdict']
 type Example = Verdict['violations']['first'][number]
 
 /** The verdict as JSON. */
-export async function reportVerdict(verdict: Reckoning<Schemas['Explanation'] | undefined>): Promise<Verdict> {
-  // The counts are read before the examples are awaited, so that all numbers are of the same moment.
-  const counts = verdict.counts
+export async function reportVerdict(
+  { counts, first: kept }: Reckoning,
+  explain: (violation: Violation) => Promise<Schemas['Explanation']>,
+): Promise<Verdict> {
   const { requests, judged, injected, violations, byCode, politeness } = counts
-  const first = (await verdict.examples()).flatMap((explanation) => explanation ?? []).map(describeExample)
+  const first: Example[] = []
+  // Meanwhile, there may be more. All numbers are of the same moment.
+  for (const violation of [...kept]) first.push(describeExample(await explain(violation)))
   return {
     passed: hasPassed(counts),
     message: summarise(counts, first[0]),
@@ -17,7 +20,7 @@ export async function reportVerdict(verdict: Reckoning<Schemas['Explanation'] | 
     judged,
     injected,
     violations: { count: violations, by_code: { ...byCode }, first },
-    politeness: [...politeness],
+    politeness,
   }
 }
 

@@ -1,15 +1,8 @@
+import type { Schemas } from '../contract/control-plane.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { ApiKey } from '../domain/keys.ts'
 import type { Entry } from './entry.ts'
-import {
-  type ImpoliteKind,
-  type ImpolitenessReport,
-  Manners,
-  type Noted,
-  noteImpolite,
-  reportImpoliteness,
-  type WireEvidence,
-} from './politeness.ts'
+import { type ImpoliteKind, Manners, type Noted, reportImpoliteness, type WireEvidence } from './politeness.ts'
 
 /** The facts about an exchange that the verdict needs besides its entry. */
 export interface Judged extends WireEvidence {
@@ -22,43 +15,75 @@ export interface Judged extends WireEvidence {
 }
 
 /** The counts behind the verdict, with the impolite requests. */
-export interface VerdictCounts extends ImpolitenessReport {
+export interface VerdictCounts {
   requests: number
   judged: number
   injected: number
   violations: number
   byCode: Readonly<Record<string, number>>
+  politeness: Schemas['Verdict']['politeness']
 }
 
-/** Creates the kept explanation of a violation. The account may be gone when a user asks for it. */
-export type Explain<Explanation> = (entry: Entry, account: AccountState | undefined) => Promise<Explanation>
-
-/** The number of violations that are kept in full. */
+/** The number of violations that are kept in full, and of ids of other requests for each count. */
 export const EXAMPLES = 10
 
-/** The counts, and the first violations with explanations. */
-export interface Reckoning<Explanation> {
+/** What the names of the counts of a code, and of a kind of impolite use, begin with. */
+const CODE = 'code '
+export const IMPOLITE = 'impolite '
+
+/** The names of the counts to which an exchange adds one. A shared store counts by the same names. */
+export function countsOf(
+  entry: Pick<Entry, 'injected' | 'violatesContract' | 'decided' | 'code' | 'problems'>,
+  { judged }: Pick<Judged, 'judged'>,
+  impolite: readonly ImpoliteKind[],
+): string[] {
+  const names = ['requests']
+  if (judged) names.push('judged')
+  if (entry.injected) names.push('injected')
+  if (entry.violatesContract) names.push('violations', `${CODE}${violatedCode(entry)}`)
+  for (const kind of impolite) names.push(`${IMPOLITE}${kind}`)
+  return names
+}
+
+/** The counts that were made by these names. */
+export function readCounts(noted: ReadonlyMap<string, Noted>): VerdictCounts {
+  const read = (name: string) => noted.get(name)?.count ?? 0
+  const codes = [...noted.keys()].filter((name) => name.startsWith(CODE))
+  return {
+    ...{ requests: read('requests'), judged: read('judged'), injected: read('injected') },
+    violations: read('violations'),
+    byCode: orderCodes(codes.map((name) => [name.slice(CODE.length), read(name)])),
+    politeness: reportImpoliteness((kind) => noted.get(`${IMPOLITE}${kind}`)),
+  }
+}
+
+/** A request that violates the contract. */
+export interface Violation {
+  entry: Entry
+  /** The account of its key, as the request found it; absent if it has none, or if the account is gone. */
+  account: AccountState | undefined
+}
+
+/** The counts, and the first violations. */
+export interface Reckoning {
   readonly counts: VerdictCounts
-  examples(): Promise<Explanation[]>
+  readonly first: readonly Violation[]
 }
 
 /** The reckoning since some moment. */
-class Tally<Explanation> implements Reckoning<Explanation> {
-  requests = 0
-  judged = 0
-  injected = 0
-  violations = 0
-  readonly byCode = new Map<string, number>()
-  readonly impolite = new Map<ImpoliteKind, Noted>()
-  readonly kept: Promise<Explanation>[] = []
+class Tally implements Reckoning {
+  readonly #noted = new Map<string, { count: number; requestIds: string[] }>()
+  readonly first: Violation[] = []
 
-  get counts(): VerdictCounts {
-    const { requests, judged, injected, violations, byCode, impolite } = this
-    return { requests, judged, injected, violations, byCode: orderCodes(byCode), ...reportImpoliteness(impolite) }
+  add(name: string, requestId: string): void {
+    const noted = this.#noted.get(name) ?? { count: 0, requestIds: [] }
+    noted.count++
+    if (noted.requestIds.length < EXAMPLES) noted.requestIds.push(requestId)
+    this.#noted.set(name, noted)
   }
 
-  examples(): Promise<Explanation[]> {
-    return Promise.all(this.kept)
+  get counts(): VerdictCounts {
+    return readCounts(this.#noted)
   }
 }
 
@@ -66,60 +91,34 @@ class Tally<Explanation> implements Reckoning<Explanation> {
  * Whether the clients of this process have kept the contract since its start. The verdict does not depend on the
  * journal. It survives the reset and the deletion of accounts, and a journal that is cleared, full or switched off.
  */
-export class Verdict<Explanation> implements Reckoning<Explanation> {
-  readonly #explain: Explain<Explanation>
+export class Verdict {
   readonly #manners: Manners
-  #sinceClearing = new Tally<Explanation>()
-  readonly #sinceStart = new Tally<Explanation>()
+  sinceClearing = new Tally()
+  readonly sinceStart = new Tally()
 
   /** `refresh` is the time of day of the daily refresh, as `HH:MM`. */
-  constructor(explain: Explain<Explanation>, { refresh }: { refresh: string }) {
-    this.#explain = explain
+  constructor({ refresh }: { refresh: string }) {
     this.#manners = new Manners(refresh)
   }
 
   note(entry: Entry, exchange: Judged): void {
-    const { principal, owner, judged } = exchange
-    const tallies = [this.#sinceClearing, this.#sinceStart]
-    let explanation: Promise<Explanation> | undefined
-    const code = violatedCode(entry)
-    for (const tally of tallies) {
-      tally.requests++
-      if (judged) tally.judged++
-      if (entry.injected) tally.injected++
-      if (!entry.violatesContract) continue
-      tally.violations++
-      tally.byCode.set(code, (tally.byCode.get(code) ?? 0) + 1)
-      if (tally.kept.length >= EXAMPLES) continue
-      explanation ??= this.#explain(entry, (principal ?? owner)?.account)
-      tally.kept.push(explanation)
+    const { principal, owner } = exchange
+    const impolite = principal === undefined ? [] : this.#manners.look(entry, principal.key, exchange)
+    const names = countsOf(entry, exchange, impolite)
+    const violation = { entry, account: (principal ?? owner)?.account }
+    for (const tally of [this.sinceClearing, this.sinceStart]) {
+      for (const name of names) tally.add(name, entry.requestId)
+      if (entry.violatesContract && tally.first.length < EXAMPLES) tally.first.push(violation)
     }
-    if (principal === undefined) return
-    this.#manners.look(entry, principal.key, exchange, (kind) => {
-      for (const { impolite } of tallies) noteImpolite(kind, entry.requestId, impolite)
-    })
-  }
-
-  get counts(): VerdictCounts {
-    return this.#sinceClearing.counts
-  }
-
-  examples(): Promise<Explanation[]> {
-    return this.#sinceClearing.examples()
-  }
-
-  /** Everything since the start, even what was cleared. */
-  get whole(): Reckoning<Explanation> {
-    return this.#sinceStart
   }
 
   clear(): void {
-    this.#sinceClearing = new Tally()
+    this.sinceClearing = new Tally()
   }
 }
 
 /** The code of a violation. If a fault changed the response, it is the service's own code. */
-export function violatedCode({ decided, code, problems }: Pick<Entry, 'decided' | 'code' | 'problems'>): string {
+function violatedCode({ decided, code, problems }: Pick<Entry, 'decided' | 'code' | 'problems'>): string {
   return (decided === undefined ? code : decided.code) ?? problems[0]?.code ?? ''
 }
 

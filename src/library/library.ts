@@ -117,7 +117,7 @@ export function openLibrary(parts: LibraryParts, account: { id: string; apiKey: 
 export interface ServerParts {
   baseUrl: string
   apiKey: string | undefined
-  exchanges: ExchangeLog<ExplanationReport | undefined>
+  exchanges: ExchangeLog
   contract: Contract
   stopping: AbortController
   /** Loads the control plane. */

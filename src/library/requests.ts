@@ -1,6 +1,4 @@
-import type { OperationId } from '../behaviour/operations/operations.ts'
 import type { VerificationReport } from '../contract/control-plane.ts'
-import type { ErrorCode } from '../domain/errors.ts'
 import { show } from '../ground/show.ts'
 import { clearTimeout, setTimeout } from '../ground/timers.ts'
 import type { RequestReport } from '../journal/description.ts'
@@ -10,21 +8,7 @@ import { type AccountScope, type ControlClient, PAGE } from './control-client.ts
 import { ControlError, refuseArgument } from './control-error.ts'
 
 /** The requests in a list. */
-export interface RequestFilter {
-  operation?: OperationId
-  method?: string
-  /** Relative to the version segment, such as /domaingroups. */
-  path?: string
-  status?: number
-  code?: ErrorCode
-  /** Whether the request or its response violates the contract. */
-  violation?: boolean
-  /** Whether the status of the response is 400 or more. */
-  refused?: boolean
-  /** Whether a fault or a simulation made the response. */
-  injected?: boolean
-  /** Id of the fault rule that acted on it. */
-  fault?: string
+export interface RequestFilter extends Omit<RequestMatch, 'key' | 'query' | 'headers' | 'body'> {
   /**
    * Words with spaces between them, of which each must occur, in any case: in method, path, query, status (also `4xx`),
    * code, operation, id, in the words `injected`, `fault` and `violation`, or in the bodies.

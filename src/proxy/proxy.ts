@@ -44,7 +44,6 @@ const FIRST = 10
 /** Starts to listen. @throws an error of `listen`, such as `EADDRINUSE` */
 export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const { target, contract, host, admin, adminToken, log, judge, record, found, said } = options
-  const instance = nameInstance()
   let plane: ControlPlane | undefined
   const troubles = { failed: 0, unpassed: 0 }
   const witness = new Witness({
@@ -71,12 +70,12 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   if (admin) {
     const { openControlPlane } = await import('./control-plane.ts')
     const verdict = async () => describeVerdict(witness, options)
-    plane = await openControlPlane({ contract, host, instance, urls, log, verdict, token: adminToken })
+    plane = await openControlPlane({ contract, host, urls, log, verdict, token: adminToken })
   }
   return {
     baseUrl: urls.baseUrl,
     adminUrl: admin ? urls.adminUrl : undefined,
-    instance,
+    instance: plane?.instance ?? nameInstance(),
     ...{ witness, troubles },
     async stop() {
       plane?.stop()

@@ -1,5 +1,5 @@
 import { decodeBody } from '../exchanges/content-coding.ts'
-import type { Exchange } from '../exchanges/exchange.ts'
+import { type Exchange, unknownBody } from '../exchanges/exchange.ts'
 import type { RecordedExchange } from '../exchanges/har/entry-writer.ts'
 import { Keys, readFields, redactBody } from '../exchanges/keys.ts'
 import { changesSomething } from '../exchanges/reading.ts'
@@ -16,7 +16,6 @@ export interface Sighting {
   exchange: Exchange
   /** For the recording, which removes the keys itself. */
   recorded: RecordedExchange
-  redact: Redact
   /** Whether the target is below the base URL of the service. */
   isOfService: boolean
   findings: readonly JudgedDifference[]
@@ -125,7 +124,7 @@ function readSighting(
       request: { method, ...sent.recorded },
       response: response && received && { status: response.status, statusText: response.reason, ...received.recorded },
     },
-    ...{ redact, isOfService, findings: [], isJudged: false },
+    ...{ isOfService, findings: [], isJudged: false },
   }
 }
 
@@ -133,8 +132,7 @@ function readSighting(
 function copyOf({ httpVersion, fields, body }: PassedMessage, redact: Redact) {
   const { bytes, size: sentSize, missing } = body
   const codings = fields.filter(([name]) => /^content-encoding$/i.test(name)).map(([, value]) => value)
-  const decoded =
-    missing === undefined ? decodeBody(bytes, codings.join()) : { isKnown: false as const, reason: missing }
+  const decoded = missing === undefined ? decodeBody(bytes, codings.join()) : unknownBody(missing)
   const kept = decoded.isKnown ? decoded.bytes : Buffer.alloc(0)
   // No other code uses the kept bytes, so they need not be copied.
   body.release()

@@ -2,7 +2,7 @@ import { loadContract } from '../contract/contract.ts'
 import { readOverlays } from '../contract/overlay.ts'
 import { widestOf } from '../contract/widest.ts'
 import type { Exchange, SeenBody, SeenRequest, SeenResponse } from '../exchanges/exchange.ts'
-import { Keys, readFields } from '../exchanges/keys.ts'
+import { Keys, pairsOf, readFields } from '../exchanges/keys.ts'
 import { createReader } from '../exchanges/reading.ts'
 import { redactKeys } from '../journal/redaction/key-shapes.ts'
 import { judgeSingle } from '../judge/contract-check.ts'
@@ -51,9 +51,7 @@ export async function openContractJudge(overlays: readonly string[]): Promise<Co
   const read = createReader(contract)
 
   function judge({ method, target, rawHeaders, body }: ArrivedRequest, response: SeenResponse): ExchangeVerdict {
-    const fields = rawHeaders.flatMap((name, index) =>
-      index % 2 === 0 ? [[name, rawHeaders[index + 1] ?? ''] as const] : [],
-    )
+    const fields = pairsOf(rawHeaders)
     // The same key has another name in each exchange, so that keys are not kept.
     const keys = new Keys()
     const credentials = keys.credentialsOf(fields)

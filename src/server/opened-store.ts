@@ -2,24 +2,12 @@ import type { ExchangeLog } from '../accounts/exchange-log.ts'
 import type { LoadedFixture } from '../accounts/fixture.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { Overlay } from '../contract/overlay.ts'
-import type { AccountState } from '../domain/account.ts'
-import type { ExplanationReport } from '../explain/explanation.ts'
 import type { Clock } from '../ground/clock.ts'
 import type { Log } from '../ground/log.ts'
 import type { Journal } from '../journal/journal.ts'
-import type { Explain } from '../journal/verdict.ts'
 import type { AnonymousIds } from '../service/request-ids.ts'
 import type { Readiness } from '../store/readiness.ts'
 import type { Store } from '../store/store.ts'
-
-/** The parts of the exchange log. */
-interface ExchangeParts {
-  contract: Contract
-  journal: Journal
-  explain: Explain<ExplanationReport | undefined>
-  /** A key of the account that is no secret, if it has one. */
-  publicKeyOf(account: AccountState): string | undefined
-}
 
 /** The accounts of a server, with everything else that depends on whether other servers share them. */
 export interface OpenedStore {
@@ -29,7 +17,7 @@ export interface OpenedStore {
   readonly readiness: Readiness
   /** Gives the ids of requests without an account. */
   readonly nextId: AnonymousIds
-  openExchanges(parts: ExchangeParts): Promise<ExchangeLog<ExplanationReport | undefined>>
+  openExchanges(journal: Journal): Promise<ExchangeLog>
   /** From now on, calls `restore` when the store has become empty, to provide the data of a start again. */
   watch(restore: () => Promise<unknown>): void
   /** Sends the remaining data to other servers, saves, and releases everything. */

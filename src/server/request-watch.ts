@@ -1,6 +1,6 @@
 import { hasBody } from '../contract/body.ts'
 import { type BodyBudget, CollectedBody } from '../exchanges/collected-body.ts'
-import { EMPTY_BODY, KnownBody, type SeenBody } from '../exchanges/exchange.ts'
+import { EMPTY_BODY, KnownBody, type SeenBody, unknownBody } from '../exchanges/exchange.ts'
 import { writeJson } from '../ground/json.ts'
 import type { MountedRequest } from './mount.ts'
 
@@ -45,9 +45,9 @@ export function watchBody(request: MountedRequest, longest: number, budget: Body
     seen() {
       const { missing = lost, size, bytes } = collected
       if (size > longest) return oversized(longest)
-      if (missing !== undefined) return { isKnown: false, reason: missing }
+      if (missing !== undefined) return unknownBody(missing)
       const isRead = request.readableEnded || size === Number(request.headers['content-length'] ?? -1)
-      return isRead ? new KnownBody(bytes) : { isKnown: false, reason: UNREAD }
+      return isRead ? new KnownBody(bytes) : unknownBody(UNREAD)
     },
     release() {
       isOver = true
@@ -63,9 +63,9 @@ function readParsed({ body, headers }: MountedRequest, longest: number): SeenBod
   if (Buffer.isBuffer(body)) return new KnownBody(body)
   if (typeof body === 'string') return new KnownBody(body)
   const isEmptyObject = typeof body === 'object' && body !== null && Object.keys(body).length === 0
-  if (isEmptyObject && announced === 0) return { isKnown: false, reason: EMPTY_OR_NOT }
+  if (isEmptyObject && announced === 0) return unknownBody(EMPTY_OR_NOT)
   const text = writeJson(body)
-  return text === undefined ? { isKnown: false, reason: CONSUMED } : new KnownBody(text)
+  return text === undefined ? unknownBody(CONSUMED) : new KnownBody(text)
 }
 
 /** A body that is too long whatever its content is. */

@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { BODY_LIMIT, type BodyBudget, CollectedBody } from '../exchanges/collected-body.ts'
 import { decodeBody } from '../exchanges/content-coding.ts'
-import { EMPTY_BODY, type SeenBody, type SeenHeaders, type SeenResponse } from '../exchanges/exchange.ts'
+import { EMPTY_BODY, type SeenHeaders, type SeenResponse, unknownBody } from '../exchanges/exchange.ts'
 import { readFields } from '../exchanges/keys.ts'
 
 type Given = OutgoingHttpHeaders | readonly unknown[] | undefined
@@ -64,10 +64,8 @@ export function watchResponse(
     const isWhole = copy.size === 0 && last !== undefined && last.length <= BODY_LIMIT
     if (!isWhole && last !== undefined) copy.add(last)
     const { missing: reason, bytes } = copy
-    const body: SeenBody =
-      reason === undefined
-        ? decodeBody(isWhole ? last : bytes, headers['content-encoding'])
-        : { isKnown: false, reason }
+    const isKnown = reason === undefined
+    const body = isKnown ? decodeBody(isWhole ? last : bytes, headers['content-encoding']) : unknownBody(reason)
     return { status, headers, body }
   }
 }

@@ -1,6 +1,5 @@
 import { SharedExchangeLog } from '../accounts/shared/shared-exchange-log.ts'
 import { DEFAULT_SEED } from '../domain/account.ts'
-import type { ExplanationReport } from '../explain/explanation.ts'
 import { digestOf, drawKey } from '../ground/secrets.ts'
 import { clearTimeout, setTimeout } from '../ground/timers.ts'
 import { countAnonymousIds } from '../service/request-ids.ts'
@@ -73,15 +72,15 @@ async function compose(
 ): Promise<OpenedStore> {
   const place = { store: shown }
   const store = new RedisStore({ connection, prefix, settings: contract.settings, check: () => membership.check() })
-  let exchanges: SharedExchangeLog<ExplanationReport | undefined> | undefined
+  let exchanges: SharedExchangeLog | undefined
   return {
     store,
     clock: () => connection.now(),
     readiness: membership,
     // The other servers count for themselves, so the name of this one makes its ids unique.
     nextId: countAnonymousIds(`${seed} ${instance}`, contract.requestIds),
-    async openExchanges(parts) {
-      exchanges = new SharedExchangeLog({ connection, prefix, store, log, ...parts })
+    async openExchanges(journal) {
+      exchanges = new SharedExchangeLog({ connection, prefix, store, log, contract, journal })
       await exchanges.start()
       return exchanges
     },

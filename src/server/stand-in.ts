@@ -5,18 +5,17 @@ import { loadFixture, secretsOf } from '../accounts/fixture.ts'
 import { Worlds } from '../accounts/worlds.ts'
 import type { Control } from '../admin/control.ts'
 import { createControlLoader } from '../admin/control-loader.ts'
+import type { ObservedService } from '../admin/handler.ts'
 import type { OperationBehaviour, ServiceContract } from '../behaviour/operation.ts'
 import { bindBehaviours } from '../behaviour/service-contract.ts'
 import { type Contract, loadContract } from '../contract/contract.ts'
 import { readOverlays } from '../contract/overlay.ts'
 import type { ServerUrls } from '../coverage/curl.ts'
-import type { AccountState } from '../domain/account.ts'
 import type { FaultRule } from '../domain/faults.ts'
-import type { ExplanationReport } from '../explain/explanation.ts'
 import { type FaultSet, loadFaultSets } from '../faults/fault-sets.ts'
 import { createHostCheck, type HostCheck, isLoopback } from '../ground/hosts.ts'
 import type { Log } from '../ground/log.ts'
-import { findPublicKey, nameInstance } from '../ground/secrets.ts'
+import { nameInstance } from '../ground/secrets.ts'
 import { JOURNAL_LIMITS, Journal, type JournalLimits } from '../journal/journal.ts'
 import { redactLog } from '../journal/redaction/redacted-log.ts'
 import { Secrets } from '../journal/redaction/secrets.ts'
@@ -27,7 +26,6 @@ import { findExposed, hasDefaultAccount, provideDefaultAccount } from './default
 import type { OpenedStore, OpeningContext } from './opened-store.ts'
 import { type CompleteOptions, checkPlan, OptionError } from './options.ts'
 import { openStore } from './store-opening.ts'
-import { createExplainer } from './violation-explainer.ts'
 
 const EXPOSED =
   'The keys of these accounts derive from a seed, so any program can compute them. Replace them by other keys.'
@@ -52,6 +50,8 @@ export interface InternalOptions {
   open?(standIn: StandIn): void
   /** The service that the doors call in place of the usual one, such as one that lets requests wait. */
   wrapService?(service: Service): Service
+  /** A real service to which the requests in the journal went. */
+  observed?: ObservedService | undefined
 }
 
 export type Behaviours = Readonly<Record<string, OperationBehaviour>>
@@ -63,7 +63,7 @@ export interface StandIn {
   readonly store: Store
   readonly journal: Journal
   readonly worlds: Worlds
-  readonly exchanges: ExchangeLog<ExplanationReport | undefined>
+  readonly exchanges: ExchangeLog
   readonly opened: OpenedStore
   /** The control plane. It is loaded at its first use. */
   readonly control: () => Promise<Control>
@@ -106,7 +106,7 @@ export async function openStandIn(
   try {
     const { store, clock, nextId, readiness } = opened
     const urls: ServerUrls = { baseUrl: '', adminUrl: '' }
-    const { journal, exchanges, worlds } = await openAccounts(options, internal, prepared, opened, urls)
+    const { journal, exchanges, worlds } = await openAccounts(options, internal, prepared, opened)
     const { apiKey, kept, exposed } = await provideAccounts(options, opened, worlds, log)
     const { enforceQuotas, prefer, simulator, responseValidation } = options
     const shared = { contract, store, clock, worlds, exchanges, enforceQuotas }
@@ -119,6 +119,7 @@ export async function openStandIn(
       urls: () => urls,
       namesUs,
       readiness,
+      observed: internal.observed,
     })
     const service = createService({
       ...{ ...shared, urls, nextId, log, prefer, simulator, responseValidation, namesUs },
@@ -172,7 +173,6 @@ async function openAccounts(
   internal: InternalOptions,
   { contract, fixture, faultSets, secrets, log }: Preparation,
   { store, clock, openExchanges }: OpenedStore,
-  urls: StandIn['urls'],
 ) {
   const { seed, now, frozen, plan, maxAccounts, sandboxKeys } = options
   const ofSets = faultSets.flatMap(({ name, rules }) => rules.map((rule) => ({ set: name, rule })))
@@ -182,9 +182,7 @@ async function openAccounts(
   const limits = { entries: options.journal, total, ...internal.journal }
   const journal = new Journal(limits, () => log.warn({}, full), secrets)
   const randomKeys = !isLoopback(options.host)
-  const publicKeyOf = (account: AccountState) => findPublicKey(account, { derived: !randomKeys })
-  const explain = createExplainer({ contract, store, journal, publicKeyOf, urls, log })
-  const exchanges = await openExchanges({ contract, journal, explain, publicKeyOf })
+  const exchanges = await openExchanges(journal)
   const worlds = new Worlds({
     ...{ contract, store, clock, exchanges, maxAccounts, sandboxKeys, randomKeys, log },
     defaults: { fixture, seed, now, frozen, plan, faults },

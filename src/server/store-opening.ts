@@ -67,18 +67,18 @@ function ofOneServer(
   readiness: Readiness,
   store: Store & Partial<Pick<Accounts, 'listen'>>,
   { clock, seed = DEFAULT_SEED }: CompleteOptions,
-  { requestIds }: Contract,
+  contract: Contract,
 ): OpenedStore {
   return {
     store,
     clock,
     readiness,
-    nextId: countAnonymousIds(`${seed}`, requestIds),
-    async openExchanges(parts) {
-      const exchanges = new LocalExchangeLog(parts)
+    nextId: countAnonymousIds(`${seed}`, contract.requestIds),
+    async openExchanges(journal) {
+      const exchanges = new LocalExchangeLog({ contract, journal })
       store.listen?.({
         ended: (accountId) => exchanges.end(accountId),
-        scarce: () => parts.journal.dropPasts(KEPT_PASTS),
+        scarce: () => journal.dropPasts(KEPT_PASTS),
       })
       return exchanges
     },

@@ -20,7 +20,7 @@ import { type Exchange, MISLED } from './exchange.ts'
 
 export interface RecorderDeps {
   contract: Contract
-  exchanges: Pick<ExchangeLog<unknown>, 'journal' | 'take'>
+  exchanges: Pick<ExchangeLog, 'journal' | 'take'>
   clock: Clock
   log: Log
   urls?: ServerUrls | undefined

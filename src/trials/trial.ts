@@ -117,7 +117,10 @@ export async function runTrial(trial: Trial): Promise<TrialResult> {
     // The server processes the last requests of the command, of which nobody awaits the answer.
     for (let turn = 0; turn < TURNS; turn++) await nextTurn()
     // All requests since the start count, even if the command has cleared, reset or deleted their accounts.
-    const verdict = await reportVerdict(await parts.exchanges.wholeVerdict())
+    const verdict = await reportVerdict(await parts.exchanges.wholeVerdict(), async (violation) => {
+      const { explainViolation } = await import('../admin/explanation.ts')
+      return explainViolation(violation, { ...parts, urls: () => parts.urls })
+    })
     if (trial.served === undefined) for (const example of verdict.violations.first) example.page = null
     const accounts = new Map<string, AccountState>()
     for (const id of onlyJudges ? [] : await parts.store.list()) accounts.set(id, (await parts.store.read(id)).state)

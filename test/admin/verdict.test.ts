@@ -103,6 +103,13 @@ describe('the verdict', () => {
   })
 })
 
+it('A violation is corrected for the account that it met, whatever became of it', async () => {
+  const service = await startViolated()
+  await service.ask('PATCH', '/accounts/default', { plan: 'below-stone' })
+  const { violations } = await verdictOf(service)
+  expect(violations.first[0]?.correction).toMatch(/^curl -sS -X POST /)
+})
+
 it('The verdict passes where every request keeps the contract, and starts again when it is cleared', async () => {
   const service = await startObserved()
   await service.get('/domains')

@@ -46,11 +46,22 @@ describe('proxy', () => {
       violations: { count: 1, by_code: { unknown_field: 1 }, first: [{ correction: null }] },
       service: { findings: 0, exchanges: 4, not_judged: 1 },
     })
-    const journal = await dataAt<{ requests: unknown }>(`${admin}/accounts/default/requests?operation=addDomains`)
+    const journal = await dataAt<{ requests: { id: string }[] }>(
+      `${admin}/accounts/default/requests?operation=addDomains`,
+    )
     expect(journal.requests).toMatchObject([
-      { status: 200, key: 'key 1', request: { body: '{"domains":["a.example"]}' }, violations: [] },
+      {
+        ...{ status: 200, key: 'key 1', violations: [] },
+        request: { body: '{"domains":["a.example"]}', headers: { 'content-type': 'application/json' } },
+        response: { headers: { 'x-ratelimit-limit': '30' } },
+      },
       { status: 400, code: 'unknown_field', violations: [{ by: 'client', label: 'contract violation' }] },
     ])
+    const [, violation] = journal.requests
+    expect(await dataAt<object>(`${admin}/explain/${violation?.id}`)).toMatchObject({
+      summary: expect.stringMatching(/^The service refused it with 400 "unknown_field"\. .+/),
+      ...{ correction: null, reproduction: null, problems: [{ code: 'unknown_field' }] },
+    })
     const refused = await fetch(`${admin}/accounts/default/clock`)
     const { error } = (await refused.json()) as { error: { message: string } }
     const message =

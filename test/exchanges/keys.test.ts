@@ -4,7 +4,6 @@ import {
   type HeaderFields,
   Keys,
   REDACTED,
-  readCredentials,
   readFields,
   redactBody,
   writeCredentials,
@@ -29,7 +28,15 @@ describe('A key', () => {
     const named = keys.credentialsOf([['AUTHORIZATION', field ?? '']])
     expect(named).toEqual({ kind: 'sent', ...credentials })
     expect(writeCredentials(named)).toBe(written)
-    expect(readCredentials(written, (name) => name)).toEqual(named)
+    expect(new Keys().credentialsOf([['authorization', written]], 'a.har')).toEqual(named)
+  })
+
+  it('that a recording names is another one in each recording, and unknown where the recording hides it', () => {
+    const keys = new Keys()
+    const read = (written: string, recording: string) => keys.credentialsOf([['Authorization', written]], recording)
+    const [one, same, other] = ['a.har', 'a.har', 'b.har'].map((recording) => read('Bearer [key 7]', recording))
+    expect([one, same, other]).toMatchObject([{ key: 'key 1' }, { key: 'key 1' }, { key: 'key 2' }])
+    expect(read(writeCredentials({ kind: 'unknown' }), 'a.har')).toEqual({ kind: 'unknown' })
   })
 
   it('is taken out of a message, and makes any other JSON unknown; what a cookie is told besides is no secret', () => {

@@ -42,17 +42,15 @@ async function tryOut(service: ObservedService, sent: SentRequest, before: Accou
 /** What is right is left as it is. */
 function expectNothingLeft(request: PlannedRequest, account: AccountState, { contract }: TestService): void {
   const { method, path, body } = request
-  const again = correctRequest(
-    {
-      method,
-      target: contract.basePath + path,
-      headers: { 'content-type': 'application/json' },
-      body: body === undefined ? undefined : Buffer.from(JSON.stringify(body)),
-    },
-    [],
-    account,
-    contract,
-  )
+  const text = JSON.stringify(body) as string | undefined
+  const headers = ['content-type', 'application/json']
+  const received = {
+    method,
+    target: contract.basePath + path,
+    headers,
+    body: text === undefined ? undefined : { text, size: text.length },
+  }
+  const again = correctRequest(received, [], account, contract)
   expect(again).toEqual({ before: [], request, changes: [expect.stringMatching(/^Nothing:/)] })
 }
 

@@ -23,9 +23,9 @@ const domains = (...names: unknown[]) => ({ domains: names })
 /** The correction of a request of which no more is known than the code that it is refused with. */
 async function correctionOf({ store, contract }: ObservedService, sent: SentRequest, code: string) {
   const { method, target, body } = sent
-  const kept = sent.headers.filter(([name]) => name.toLowerCase() !== 'authorization')
-  const headers = Object.fromEntries(kept.map(([name, value]) => [name.toLowerCase(), value]))
-  const received = { method, target, headers, body: body === undefined ? undefined : Buffer.from(body) }
+  const bytes = body === undefined ? undefined : Buffer.from(body)
+  const kept = bytes && { base64: bytes.toString('base64'), size: bytes.length }
+  const received = { method, target, headers: sent.headers.flat(), body: kept }
   const { state } = await store.read('default')
   return correctRequest(received, [{ code }], state, contract) ?? expect.fail('There is no correction.')
 }

@@ -6,7 +6,7 @@ import { recordBody } from '../../src/journal/redaction/redaction.ts'
 
 const positionIn = (body: string | Buffer) => {
   const held = Buffer.from(body as string)
-  return findJsonPosition(recordBody({ held, size: held.length }, held.length, (text) => text, 0))
+  return findJsonPosition(recordBody({ held, size: held.length }, held.length, (text) => text))
 }
 
 describe('the place where a body is no JSON', () => {

@@ -5,11 +5,11 @@ import {
   COMPARED,
   type ImpoliteKind,
   Manners,
+  type Noted,
   type ObservedConduct,
   reportImpoliteness,
-  SHOWN,
 } from '../../src/journal/politeness.ts'
-import { type Judged, Verdict } from '../../src/journal/verdict.ts'
+import { EXAMPLES, type Judged, Verdict } from '../../src/journal/verdict.ts'
 import { recorded } from '../support/entry.ts'
 import { START } from '../support/service.ts'
 
@@ -38,21 +38,11 @@ function notedOfLast(steps: readonly Step[]): ImpoliteKind[] {
     const [started, ended] = wire ?? [index * 10, index * 10 + 5]
     const operation = operations.find((each) => each.id === id)
     const method = operation?.method ?? ''
-    noted = []
     const responseBody = contentOf(received ?? '')
     kept.push(responseBody)
-    manners.look(
-      { ...recorded({ at: START, method, status: operation?.success.status }), ...chosen },
-      key,
-      {
-        operation,
-        started,
-        ended,
-        requestBody: typeof sent === 'object' ? sent : sent === undefined ? undefined : contentOf(sent),
-        responseBody,
-      },
-      (kind) => noted.push(kind),
-    )
+    const conduct = { ...recorded({ at: START, method, status: operation?.success.status }), ...chosen }
+    const requestBody = typeof sent === 'object' ? sent : sent === undefined ? undefined : contentOf(sent)
+    noted = manners.look(conduct, key, { operation, started, ended, requestBody, responseBody })
   }
   return noted
 }
@@ -135,12 +125,12 @@ describe('of the last request is noted', () => {
 
 it('says how often each kind was noted, in the order of the kinds', () => {
   const noted = (count: number) => ({ count, requestIds: [] })
-  const all = new Map([
-    ['repeated-write', noted(3)],
-    ['request-before-reset', noted(1)],
-    ['immediate-retry', noted(2)],
-  ] as const)
-  expect(reportImpoliteness(all).politeness.map(({ message }) => message)).toEqual([
+  const all: Partial<Record<ImpoliteKind, Noted>> = {
+    'repeated-write': noted(3),
+    'request-before-reset': noted(1),
+    'immediate-retry': noted(2),
+  }
+  expect(reportImpoliteness((kind) => all[kind]).map(({ message }) => message)).toEqual([
     'A path was requested once after its 429 and before the instant in X-RateLimit-Reset.',
     'The same request was sent again twice within a second after a 429 or a 5xx.',
     'A write was sent again 3 times, although its success had been answered.',
@@ -148,7 +138,7 @@ it('says how often each kind was noted, in the order of the kinds', () => {
 })
 
 it('keeps the first ids of each kind, counts all, and knows the whole after it was cleared', () => {
-  const verdict = new Verdict(async () => '', settings)
+  const verdict = new Verdict(settings)
   const operation = operations.find(({ id }) => id === 'addDomains')
   const principal = { account: {}, key: {} } as Judged['principal']
   const bodies = { requestBody: contentOf(''), responseBody: undefined }
@@ -158,17 +148,19 @@ it('keeps the first ids of each kind, counts all, and knows the whole after it w
     const sent = recorded({ requestId, method: 'POST', status: operation?.success.status })
     verdict.note(sent, { ...evidence, started: ++time, ended: time })
   }
-  for (let count = 0; count <= SHOWN; count++) write(`a${count}`)
-  expect(verdict.counts.impolite).toEqual({ 'repeated-write': SHOWN })
+  for (let count = 0; count <= EXAMPLES; count++) write(`a${count}`)
   write('b')
-  const ids = Array.from({ length: SHOWN }, (_, index) => `a${index + 1}`)
-  expect(verdict.counts.politeness).toMatchObject([{ request_ids: ids, message: expect.stringContaining('11 times') }])
+  const ids = Array.from({ length: EXAMPLES }, (_, index) => `a${index + 1}`)
+  expect(verdict.sinceClearing.counts.politeness).toMatchObject([
+    { request_ids: ids, message: expect.stringContaining('11 times') },
+  ])
   verdict.clear()
-  expect(verdict.counts.politeness).toEqual([])
+  expect(verdict.sinceClearing.counts.politeness).toEqual([])
   write('c')
-  expect(verdict.counts.politeness).toMatchObject([{ request_ids: ['c'], message: expect.stringContaining('once') }])
-  expect(verdict.whole.counts).toMatchObject({
-    impolite: { 'repeated-write': SHOWN + 2 },
-    politeness: [{ request_ids: ids }],
-  })
+  expect(verdict.sinceClearing.counts.politeness).toMatchObject([
+    { request_ids: ['c'], message: expect.stringContaining('once') },
+  ])
+  expect(verdict.sinceStart.counts.politeness).toMatchObject([
+    { request_ids: ids, message: expect.stringContaining('12 times') },
+  ])
 })

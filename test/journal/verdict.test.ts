@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { EXAMPLES, hasPassed, orderCodes, Verdict } from '../../src/journal/verdict.ts'
+import { EXAMPLES, hasPassed, orderCodes, type Reckoning, Verdict } from '../../src/journal/verdict.ts'
 import { range } from '../support/at-once.ts'
 import { recorded } from '../support/entry.ts'
 
@@ -12,38 +12,31 @@ const EXCHANGE = {
   responseBody: undefined,
 }
 
-function startVerdict() {
-  let explained = 0
-  const verdict = new Verdict(async ({ requestId }) => `${requestId}, the ${++explained}.`, { refresh: '00:00' })
-  let count = 0
-  function violate(times: number): void {
-    for (let index = 0; index < times; index++) {
-      const violation = recorded({ requestId: `r${++count}`, violatesContract: true, code: 'not_found' })
-      verdict.note(violation, { ...EXCHANGE, started: count, ended: count })
-    }
-  }
-  return { verdict, violate, explained: () => explained }
-}
-
 const ids = (first: number, last: number) => range(first, last).map((number) => `r${number}`)
-const idsOf = async (examples: Promise<string[]>) => (await examples).map((text) => text.split(',')[0])
+const idsOf = ({ first }: Reckoning) => first.map(({ entry }) => entry.requestId)
 
 describe('The verdict', () => {
-  it('explains the first ten violations, counts all, and keeps the first ten of the whole after it was cleared', async () => {
+  it('keeps the first ten violations, counts all, and keeps the first ten of the whole after it was cleared', () => {
     expect(EXAMPLES).toBe(10)
-    const { verdict, violate, explained } = startVerdict()
-    verdict.note(recorded({}), { ...EXCHANGE, started: 0, ended: 0 })
+    const verdict = new Verdict({ refresh: '00:00' })
+    let count = 0
+    const violate = (times: number) => {
+      for (let index = 0; index < times; index++) {
+        const violation = recorded({ requestId: `r${++count}`, violatesContract: true, code: 'not_found' })
+        verdict.note(violation, { ...EXCHANGE, started: count, ended: count })
+      }
+    }
+    verdict.note(recorded({ injected: true }), { ...EXCHANGE, started: 0, ended: 0 })
     violate(EXAMPLES + 1)
-    expect(await idsOf(verdict.examples())).toEqual(ids(1, EXAMPLES))
-    expect(explained()).toBe(EXAMPLES)
+    expect(idsOf(verdict.sinceClearing)).toEqual(ids(1, EXAMPLES))
     verdict.clear()
-    expect(await verdict.examples()).toEqual([])
+    expect(idsOf(verdict.sinceClearing)).toEqual([])
     violate(EXAMPLES + 2)
-    expect(await idsOf(verdict.examples())).toEqual(ids(EXAMPLES + 2, 2 * EXAMPLES + 1))
-    expect(await idsOf(verdict.whole.examples())).toEqual(ids(1, EXAMPLES))
-    expect(verdict.counts).toMatchObject({ violations: EXAMPLES + 2 })
+    expect(idsOf(verdict.sinceClearing)).toEqual(ids(EXAMPLES + 2, 2 * EXAMPLES + 1))
+    expect(idsOf(verdict.sinceStart)).toEqual(ids(1, EXAMPLES))
+    expect(verdict.sinceClearing.counts).toMatchObject({ violations: EXAMPLES + 2 })
     const violations = 2 * EXAMPLES + 3
-    expect(verdict.whole.counts).toMatchObject({ violations, byCode: { not_found: violations } })
+    expect(verdict.sinceStart.counts).toMatchObject({ violations, injected: 1, byCode: { not_found: violations } })
   })
 
   it.each([

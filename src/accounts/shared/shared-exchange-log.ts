@@ -7,13 +7,13 @@ import { pause } from '../../ground/timers.ts'
 import { type Entry, type NewEntry, PAST } from '../../journal/entry.ts'
 import type { Journal } from '../../journal/journal.ts'
 import { Manners } from '../../journal/politeness.ts'
-import { type Explain, type Reckoning, Verdict, violatedCode } from '../../journal/verdict.ts'
+import { countsOf, IMPOLITE, type Reckoning, readCounts, Verdict, type Violation } from '../../journal/verdict.ts'
 import type { StoreConnection } from '../../store/redis/connection.ts'
 import { readCounters, readId, writeCounters, writeId } from '../../store/redis/copies.ts'
 import type { Store } from '../../store/store.ts'
 import type { AccountHistory, Circumstances, ExchangeLog } from '../exchange-log.ts'
 import { Outbox, type OutboxItem } from './outbox.ts'
-import { type Counts, readCounts, readCoverage, readFirsts } from './stored-counts.ts'
+import { type Counts, readCoverage, readFirsts, readNoted } from './stored-counts.ts'
 import { type News, Tail } from './tail.ts'
 
 /** In milliseconds, how long other servers have to send what their clients have the answers to. */
@@ -22,13 +22,12 @@ const SENDING = 20
 const REMEMBERED = 10_000
 const LOST = 'Requests are in no journal and no verdict, because the store was away for long, or has no memory.'
 
-export interface SharedExchangeLogOptions<Explanation> {
+export interface SharedExchangeLogOptions {
   connection: StoreConnection
   prefix: string
   store: Pick<Store, 'read'>
   contract: Contract
   journal: Journal
-  explain: Explain<Explanation>
   log: Log
 }
 
@@ -36,14 +35,14 @@ export interface SharedExchangeLogOptions<Explanation> {
  * The exchanges of all servers of a store. Each server sends its own to the store, and follows what all servers have
  * sent, so that the journals of all servers are the same. The counts of coverage and verdict are in the store.
  */
-export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> {
+export class SharedExchangeLog implements ExchangeLog {
   readonly journal: Journal
-  readonly #options: SharedExchangeLogOptions<Explanation>
+  readonly #options: SharedExchangeLogOptions
   readonly #outbox: Outbox
   readonly #tail: Tail
   readonly #manners: Manners
   /** Only of the requests to this server. */
-  readonly #own: Verdict<Explanation>
+  readonly #own: Verdict
   /** The object that stands for each key of an account. */
   readonly #keys = new Map<string, object>()
   /** What the requests to this server have shown, by account. Only what is new is sent. */
@@ -51,12 +50,12 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
   #shown: string[] = []
   #lost = 0
 
-  constructor(options: SharedExchangeLogOptions<Explanation>) {
+  constructor(options: SharedExchangeLogOptions) {
     const { connection, prefix, contract, journal } = options
     this.#options = options
     this.journal = journal
     this.#manners = new Manners(contract.settings.refresh)
-    this.#own = new Verdict(options.explain, contract.settings)
+    this.#own = new Verdict(contract.settings)
     this.#outbox = new Outbox({
       ...{ connection, prefix, server: nameInstance(), limit: journal.limits.entries },
       lost: (count, err) => this.#noteLoss(count, err),
@@ -114,23 +113,22 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     return readCoverage([await this.#readHash('totals')], this.#options.contract)
   }
 
-  async verdict(): Promise<Reckoning<Explanation>> {
+  async verdict(): Promise<Reckoning> {
     await this.caughtUp()
     const counts = await this.#readHash('verdict')
-    const explain = async (text: string) => {
+    const read = async (text: string): Promise<Violation> => {
       const entry = JSON.parse(text) as Entry
-      // A request whose account is gone is explained like one without an account.
       const present = entry.account && (await this.#options.store.read(entry.account).catch(() => undefined))
-      return this.#options.explain(entry, present ? present.state : undefined)
+      return { entry, account: present ? present.state : undefined }
     }
     return {
-      counts: readCounts(counts),
-      examples: () => Promise.all(readFirsts(counts, 'violations').map(explain)),
+      counts: readCounts(readNoted(counts)),
+      first: await Promise.all(readFirsts(counts, 'violations').map(read)),
     }
   }
 
-  wholeVerdict(): Reckoning<Explanation> {
-    return this.#own.whole
+  wholeVerdict(): Reckoning {
+    return this.#own.sinceStart
   }
 
   async clearVerdict(): Promise<void> {
@@ -166,26 +164,19 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
 
   #compose(entry: NewEntry, circumstances: Circumstances): OutboxItem {
     const { history, principal } = circumstances
-    const counts = new Map<string, number>([['requests', 1]])
-    const firsts: Record<string, string> = {}
-    if (circumstances.judged) counts.set('judged', 1)
-    if (entry.injected) counts.set('injected', 1)
     entry.id ??= this.journal.nextId()
     const text = JSON.stringify(entry)
-    if (entry.violatesContract) {
-      counts.set('violations', 1).set(`code ${violatedCode(entry)}`, 1)
-      firsts['violations'] = text
-    }
-    if (principal !== undefined) {
-      this.#manners.look(entry, this.#keyOf(`${history?.incarnation} ${principal.key.id}`), circumstances, (kind) => {
-        counts.set(`impolite ${kind}`, 1)
-        firsts[`impolite ${kind}`] = entry.requestId
-      })
-    }
+    const impolite =
+      principal === undefined
+        ? []
+        : this.#manners.look(entry, this.#keyOf(`${history?.incarnation} ${principal.key.id}`), circumstances)
+    const counts = Object.fromEntries(countsOf(entry, circumstances, impolite).map((name) => [name, 1]))
+    const firsts = Object.fromEntries(impolite.map((kind) => [`${IMPOLITE}${kind}`, entry.requestId]))
+    if (entry.violatesContract) firsts['violations'] = text
     const found = entry[PAST]?.counters
     return [
       ...[history === undefined ? '' : `${history.incarnation}`, writeId(entry.account ?? ''), text],
-      ...[found === undefined ? '' : writeCounters(found), JSON.stringify(Object.fromEntries(counts))],
+      ...[found === undefined ? '' : writeCounters(found), JSON.stringify(counts)],
       ...[JSON.stringify(this.#cover(entry, circumstances)), JSON.stringify(firsts)],
     ]
   }

@@ -1,7 +1,7 @@
 import type { Contract } from '../../contract/contract.ts'
 import { Coverage } from '../../coverage/coverage.ts'
-import { type ImpoliteKind, type Noted, reportImpoliteness, SHOWN } from '../../journal/politeness.ts'
-import { orderCodes, type VerdictCounts } from '../../journal/verdict.ts'
+import type { Noted } from '../../journal/politeness.ts'
+import { EXAMPLES } from '../../journal/verdict.ts'
 
 /** The fields of a hash of the store. */
 export type Counts = ReadonlyMap<string, string>
@@ -24,27 +24,13 @@ export function readCoverage(hashes: readonly Counts[], contract: Contract): Cov
 }
 
 /** The counts for the verdict. A field such as `violations#1` has what is shown of the first of those it counts. */
-export function readCounts(counts: Counts): VerdictCounts {
-  const read = (field: string) => Number(counts.get(field) ?? 0)
-  const under = (prefix: string) =>
-    [...counts.keys()]
-      .filter((field) => field.startsWith(prefix) && !field.includes('#'))
-      .map((field): [string, number] => [field.slice(prefix.length), read(field)])
-  const impolite = under('impolite ').map(([kind, count]): [ImpoliteKind, Noted] => {
-    return [kind as ImpoliteKind, { count, requestIds: readFirsts(counts, `impolite ${kind}`) }]
-  })
-  return {
-    requests: read('requests'),
-    judged: read('judged'),
-    injected: read('injected'),
-    violations: read('violations'),
-    byCode: orderCodes(under('code ')),
-    ...reportImpoliteness(new Map(impolite)),
-  }
+export function readNoted(counts: Counts): Map<string, Noted> {
+  const names = [...counts.keys()].filter((field) => !field.includes('#'))
+  return new Map(names.map((name) => [name, { count: Number(counts.get(name)), requestIds: readFirsts(counts, name) }]))
 }
 
 /** What is shown of the first requests that a field counts. */
 export function readFirsts(counts: Counts, field: string): string[] {
-  const places = Array.from({ length: SHOWN }, (_, index) => index + 1)
+  const places = Array.from({ length: EXAMPLES }, (_, index) => index + 1)
   return places.flatMap((place) => counts.get(`${field}#${place}`) ?? [])
 }

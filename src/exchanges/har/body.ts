@@ -1,6 +1,6 @@
 import { isObject, type Json, readJson } from '../../ground/json.ts'
 import { decodeBody } from '../content-coding.ts'
-import { EMPTY_BODY, KnownBody, type SeenBody } from '../exchange.ts'
+import { EMPTY_BODY, KnownBody, type SeenBody, unknownBody } from '../exchange.ts'
 import { type HeaderFields, REDACTED } from '../keys.ts'
 import { isBlackedOut } from './blacked-out.ts'
 import { fieldOf } from './entry.ts'
@@ -25,7 +25,7 @@ export function requestBodyOf(request: Json, terms: BodyTerms): SeenBody {
     return readContent(content, 'request', terms, length)
   }
   if (Array.isArray(content['params']) && content['params'].length > 0) {
-    return unknown('The recording has the parameters of the request, and not its body.')
+    return unknownBody('The recording has the parameters of the request, and not its body.')
   }
   const method = request['method']
   const isBodiless = method === 'GET' || method === 'HEAD'
@@ -34,7 +34,7 @@ export function requestBodyOf(request: Json, terms: BodyTerms): SeenBody {
   )
   const isEmpty =
     length === undefined ? isBodiless || request['bodySize'] === 0 || (fields.length > 0 && !mentions) : length === 0
-  return isEmpty ? EMPTY_BODY : unknown('The recording does not have the body of the request.')
+  return isEmpty ? EMPTY_BODY : unknownBody('The recording does not have the body of the request.')
 }
 
 /** The body of a response without content coding, if the recording has it. */
@@ -51,19 +51,15 @@ export function responseBodyOf(
   )
   if (typeof content['text'] === 'string' && content['text'] !== '') {
     const body = readContent(content, 'response', terms, length, size)
-    return hasFailed && body.isKnown && readJson(body.text) === undefined ? unknown(FAILED) : body
+    return hasFailed && body.isKnown && readJson(body.text) === undefined ? unknownBody(FAILED) : body
   }
-  if (hasFailed) return unknown(FAILED)
+  if (hasFailed) return unknownBody(FAILED)
   // Recorders write an empty text also for a body that they have not, such as one that a service worker has read.
   if (length === 0 || (terms.isOwn && size === 0)) return EMPTY_BODY
-  return unknown('The recording does not have the body of the response.')
+  return unknownBody('The recording does not have the body of the response.')
 }
 
 const FAILED = 'The response was broken off.'
-
-function unknown(reason: string): SeenBody {
-  return { isKnown: false, reason }
-}
 
 /** `length` is the Content-Length. `size` is what the recorder says of the decoded content. */
 function readContent(
@@ -73,27 +69,28 @@ function readContent(
   length: number | undefined,
   size?: number,
 ): SeenBody {
-  if (content['_truncated'] === true) return unknown(`The recording has only the beginning of the body of the ${what}.`)
-  if (content['_redacted'] === true) return unknown(REDACTED)
+  if (content['_truncated'] === true)
+    return unknownBody(`The recording has only the beginning of the body of the ${what}.`)
+  if (content['_redacted'] === true) return unknownBody(REDACTED)
   const text = String(content['text'])
   const isBase64 = [content['encoding'], content['_encoding']].some((each) => /^base64$/i.test(String(each)))
   const isPacked = isBase64 && !/^\s*[[{]/.test(text)
   const body = new KnownBody(isPacked ? Buffer.from(text, 'base64') : text)
-  if (body.size > LARGEST_BODY) return unknown(`The body of the ${what} is larger than ${LARGEST_BODY} bytes.`)
+  if (body.size > LARGEST_BODY) return unknownBody(`The body of the ${what} is larger than ${LARGEST_BODY} bytes.`)
   const coding = fieldOf(fields, 'content-encoding')?.trim().toLowerCase() ?? 'identity'
   // A text has no coding any more, although the recorder keeps the field.
   const decoded = isPacked && !isOwn ? decodeBody(body.bytes, coding, LARGEST_BODY) : body
   if (!decoded.isKnown) return decoded
   const plain = decoded.text
   if (!isPacked && LOST_CHARACTER.test(plain)) {
-    return unknown(`The recording has lost characters of the body of the ${what}.`)
+    return unknownBody(`The recording has lost characters of the body of the ${what}.`)
   }
-  if (!isOwn && isBlackedOut(plain)) return unknown(`The body of the ${what} was blacked out in the recording.`)
+  if (!isOwn && isBlackedOut(plain)) return unknownBody(`The body of the ${what} was blacked out in the recording.`)
   const expected = coding === 'identity' ? length : undefined
   // A recorder may have removed the coding and its header field. Then there are more bytes than announced.
   const isChanged = expected !== undefined && (what === 'request' ? body.size !== expected : body.size < expected)
   const isCut = size !== undefined && body.size < size && readJson(plain) === undefined
-  if (isChanged || isCut) return unknown(`The recording does not have all bytes of the body of the ${what}.`)
+  if (isChanged || isCut) return unknownBody(`The recording does not have all bytes of the body of the ${what}.`)
   return decoded
 }
 

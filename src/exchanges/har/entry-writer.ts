@@ -1,7 +1,6 @@
-import { isUtf8 } from 'node:buffer'
 import { readParameters, splitTarget } from '../../ground/target.ts'
 import { RealDate } from '../../ground/timers.ts'
-import { type Redact, redactField, redactTarget, startOfCharacter } from '../../journal/redaction/redaction.ts'
+import { type Redact, recordBody, redactField, redactTarget } from '../../journal/redaction/redaction.ts'
 import type { Credentials } from '../exchange.ts'
 import { type HeaderFields, writeCredentials } from '../keys.ts'
 import { fieldOf } from './entry.ts'
@@ -32,12 +31,9 @@ interface RecordedMessage {
   /** Such as `HTTP/1.1`. */
   httpVersion: string
   fields: HeaderFields
-  /** Without content coding: the whole body or its beginning, the size of the whole, and the size as it was sent. */
+  /** Without content coding: all of the body or nothing, the size of all, and the size as it was sent. */
   body: { bytes: Buffer; size: number; sentSize?: number | undefined }
 }
-
-/** In bytes, more than a key needs. */
-const MARGIN = 1_024
 
 /**
  * Writes an exchange without keys as the JSON of a HAR entry. A body has at most `largestBody` bytes. `leftOut` is how
@@ -100,19 +96,14 @@ function postDataOf({ fields, body }: RecordedMessage, largestBody: number, reda
 
 /** A body as text, or as base64 if it is not text; a long body is cut off. */
 function contentOf({ bytes, size }: RecordedMessage['body'], largest: number, encoding: string, redact: Redact) {
-  // Half a key would not be recognised, so what follows is read, too, and the end of an incomplete body is left out.
-  const end = Math.min(largest, bytes.length < size ? Math.max(0, bytes.length - MARGIN) : bytes.length)
-  const shown = bytes.subarray(0, startOfCharacter(bytes, end))
-  const read = bytes.subarray(0, startOfCharacter(bytes, end + MARGIN))
-  const cut = end < size && { _truncated: true, comment: `This is the beginning; the body has ${size} bytes.` }
-  if (isUtf8(read)) {
-    const plain = shown.toString()
-    const text = redact(read.toString(), plain.length)
-    return { text, ...cut, ...(text !== plain && { _redacted: true }) }
+  const { text = '', base64 } = recordBody({ held: bytes, size }, largest, redact)
+  const cut = Math.min(largest, bytes.length) < size && {
+    _truncated: true,
+    comment: `This is the beginning; the body has ${size} bytes.`,
   }
-  // The bytes may contain a key. The base64 form of a key depends on its position, so the search uses the plain bytes.
-  const hidden = redact(read.toString('latin1'), shown.length)
-  return { text: Buffer.from(hidden, 'latin1').toString('base64'), [encoding]: 'base64', ...cut }
+  if (base64 !== undefined) return { text: base64, [encoding]: 'base64', ...cut }
+  const isRedacted = !bytes.toString('utf8', 0, largest).startsWith(text)
+  return { text, ...cut, ...(isRedacted && { _redacted: true }) }
 }
 
 function fieldsOf(fields: HeaderFields, { redact, credentials }: RecordedExchange) {

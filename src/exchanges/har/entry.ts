@@ -2,7 +2,8 @@ import { isObject, type Json } from '../../ground/json.ts'
 import { show } from '../../ground/show.ts'
 import { queryOf, readParameters } from '../../ground/target.ts'
 import { RealDate } from '../../ground/timers.ts'
-import { type HeaderFields, holdsSecret } from '../keys.ts'
+import { isCredential } from '../../journal/redaction/redaction.ts'
+import type { HeaderFields } from '../keys.ts'
 import { isReplaced, isReplacedSecret } from './blacked-out.ts'
 
 /** In milliseconds. No request takes longer, whatever a recorder says. */
@@ -126,7 +127,7 @@ const LINES = /[\r\n]+/
 
 /** The header fields whose values the recording shows, and the names of the others. */
 export function splitFields(fields: HeaderFields): { shown: HeaderFields; hidden: readonly string[] } {
-  const replaced = fields.filter(([name, value]) => (holdsSecret(name) ? isReplacedSecret(value) : isReplaced(value)))
+  const replaced = fields.filter(([name, value]) => (isCredential(name) ? isReplacedSecret(value) : isReplaced(value)))
   if (replaced.length === 0) return { shown: fields, hidden: [] }
   return {
     shown: fields.filter((field) => !replaced.includes(field)),

@@ -10,7 +10,7 @@ export const CREATOR = 'dmarc-understudy'
 /** How many places are tried as the end of the last whole entry of a file that breaks off. */
 const ENDS_TRIED = 1_000
 
-/** Why recordings cannot be used. The message is one line. */
+/** Why recordings cannot be read or written. The message is one line. */
 export class HarError extends Error {
   override name = 'HarError'
 }

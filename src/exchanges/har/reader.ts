@@ -6,7 +6,7 @@ import { memoize } from '../../ground/memo.ts'
 import { shorten } from '../../ground/show.ts'
 import { redactTarget } from '../../journal/redaction/redaction.ts'
 import type { Credentials, Exchange, SeenBody, SeenRequest, SeenResponse } from '../exchange.ts'
-import { type HeaderFields, Keys, readCredentials, readFields, redactBody } from '../keys.ts'
+import { type HeaderFields, Keys, readFields, redactBody } from '../keys.ts'
 import { changesSomething } from '../reading.ts'
 import { hidesKey } from './blacked-out.ts'
 import { requestBodyOf, responseBodyOf } from './body.ts'
@@ -226,13 +226,8 @@ export class HarRecording {
 
   /** What a recording says about the sender. Browsers leave the key out, and so do many who pass a recording on. */
   #credentialsOf(fields: HeaderFields, { path, isOwn, hasKeys }: Recording): Credentials {
+    if (isOwn) return this.#keys.credentialsOf(fields, path)
     const written = fieldOf(fields, 'authorization')
-    if (isOwn) {
-      // Each file names its keys independently, so the same name in another file may be another key.
-      const read =
-        written === undefined ? undefined : readCredentials(written, (name) => this.#keys.renameKey(path, name))
-      return read ?? this.#keys.credentialsOf(fields)
-    }
     const isHidden = written === undefined ? !hasKeys : isHiddenKey(written) || (!hasKeys && !isKey(written))
     return isHidden ? { kind: 'unknown' } : this.#keys.credentialsOf(fields)
   }

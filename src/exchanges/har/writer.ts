@@ -1,12 +1,7 @@
 import { type FileHandle, open, rm, stat } from 'node:fs/promises'
 import { shorten } from '../../ground/show.ts'
 import { type RecordedExchange, writeEntry } from './entry-writer.ts'
-import { CREATOR, LARGEST_HAR } from './file.ts'
-
-/** Why a file cannot be written. The message is one line. */
-export class HarFileError extends Error {
-  override name = 'HarFileError'
-}
+import { CREATOR, HarError, LARGEST_HAR } from './file.ts'
 
 const WRITER_LIMITS = {
   /** The bytes of a body; longer bodies are cut off. */
@@ -43,7 +38,7 @@ export class HarWriter {
     this.#limits = { ...WRITER_LIMITS, ...limits }
   }
 
-  /** Creates the file without entries, readable only by its owner. @throws HarFileError */
+  /** Creates the file without entries, readable only by its owner. @throws HarError */
   static async open(path: string, version: string, limits: Partial<typeof WRITER_LIMITS> = {}): Promise<HarWriter> {
     const creator = JSON.stringify({ name: CREATOR, version })
     let handle: FileHandle | undefined
@@ -57,7 +52,7 @@ export class HarWriter {
         await handle.close()
         await rm(path, { force: true })
       }
-      throw new HarFileError(`${shorten(path)}: ${await reasonAgainst(path, codeOf(error))}`)
+      throw new HarError(`${shorten(path)}: ${await reasonAgainst(path, codeOf(error))}`)
     }
   }
 

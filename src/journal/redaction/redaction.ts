@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { splitAuthorization } from '../../ground/authorization.ts'
 import { bytesOf, type Content } from '../../ground/content.ts'
 import { isObject } from '../../ground/json.ts'
 import { memoize } from '../../ground/memo.ts'
@@ -48,30 +49,25 @@ export const secretsIn = memoize(
   { limit: 256, longest: 4_096 },
 )
 
-/** The value of a header field without secrets. */
+/** The value of a header field without secrets. The errors in the form of a key stay visible: explanations name them. */
 export function redactField(name: string, value: string, redact: Redact): string {
   if (!isCredential(name)) return redact(value)
+  if (name.toLowerCase() !== 'authorization') return redactCredential(value, redact)
+  const { scheme, space, secret } = splitAuthorization(value)
+  if (value === '') return value
+  if (secret === '') return /^bearer$/i.test(scheme) ? value : HIDDEN
+  const shown = redactCredential(`${scheme} ${secret.replaceAll(/\s+/g, ' ')}`, redact)
+  const hidden = shown.slice(shown.indexOf(' ') + 1)
+  const isPlaceholder = /[${}<>]/.test(secret) || /^your/i.test(secret)
+  const formed = isPlaceholder ? `<${hidden}>` : /\s/.test(secret) ? `${hidden} ${hidden}` : hidden
+  return `${redact(scheme)}${space}${formed}`
+}
+
+function redactCredential(value: string, redact: Redact): string {
   const [, scheme, secret] = WITH_SCHEME.exec(value) ?? []
   if (scheme === undefined || secret === undefined) return HIDDEN
   const shown = redact(secret)
   return `${redact(scheme)} ${shown.endsWith(`.${HIDDEN}`) ? shown : HIDDEN}`
-}
-
-/** The value of a header field without secrets; the errors in the form of a key stay visible. */
-export function redactHeader(name: string, value: string, redact: Redact): string {
-  return name.toLowerCase() === 'authorization' ? redactKey(name, value, redact) : redactField(name, value, redact)
-}
-
-/** The field with the key. The errors in its form stay visible, because explanations name them. */
-function redactKey(name: string, value: string, redact: Redact): string {
-  const [, scheme = '', gap = '', secret = ''] = /^(\S*)(\s*)(.*)$/s.exec(value) ?? []
-  if (value === '') return value
-  if (secret === '') return /^bearer$/i.test(scheme) ? value : HIDDEN
-  const shown = redactField(name, `${scheme} ${secret.replaceAll(/\s+/g, ' ')}`, redact)
-  const hidden = shown.slice(shown.indexOf(' ') + 1)
-  const isPlaceholder = /[${}<>]/.test(secret) || /^your/i.test(secret)
-  const formed = isPlaceholder ? `<${hidden}>` : /\s/.test(secret) ? `${hidden} ${hidden}` : hidden
-  return `${redact(scheme)}${gap}${formed}`
 }
 
 /** A request target without secrets. Path and query are redacted separately, because no secret spans both. */
@@ -107,16 +103,19 @@ export function redactWithin<Value>(value: Value, redact: Redact): Value {
 }
 
 /**
- * A body without secrets, of which at most `limit` bytes are kept. They are hidden before the rest is cut off: half a
- * secret would not be recognised. `longest` is the length of the longest secret.
+ * How much is read behind a place at which a text is cut: half a secret would not be recognised. No header field with a
+ * longer secret is received.
  */
-export function recordBody(body: Content, limit: number, redact: Redact, longest: number): RecordedBody {
+export const MARGIN = 16 << 10
+
+/** A body without secrets, of which at most `limit` bytes are kept. They are hidden before the rest is cut off. */
+export function recordBody(body: Content, limit: number, redact: Redact): RecordedBody {
   const { held, size } = body
   if (typeof held === 'string' && size <= limit) return { text: redact(held), size }
   const bytes = bytesOf(body)
   if (bytes.length === 0) return { size }
   const kept = bytes.subarray(0, startOfCharacter(bytes, limit))
-  const read = bytes.subarray(0, startOfCharacter(bytes, limit + longest))
+  const read = bytes.subarray(0, startOfCharacter(bytes, limit + MARGIN))
   const cut = kept.length < size && ({ isCut: true } as const)
   if (isUtf8(read)) return { text: redact(read.toString(), cut ? kept.toString().length : undefined), size, ...cut }
   const hidden = redact(read.toString('latin1'), kept.length)
@@ -124,7 +123,7 @@ export function recordBody(body: Content, limit: number, redact: Redact, longest
 }
 
 /** A place in a text in UTF-8, or up to three bytes before it, at which a character begins. */
-export function startOfCharacter(bytes: Buffer, place: number): number {
+function startOfCharacter(bytes: Buffer, place: number): number {
   let start = place
   while (start > place - 3 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start--
   return start

@@ -10,9 +10,10 @@ import { HIDDEN, isShaped } from './key-shapes.ts'
 import {
   findCredentials,
   hideSecrets,
+  MARGIN,
   type Redact,
   recordBody,
-  redactHeader,
+  redactField,
   redactTarget,
   redactWithin,
   secretsIn,
@@ -48,7 +49,6 @@ export class RequestRedaction {
   /** The hash of the key that the request presents. */
   readonly presented: string | undefined
   readonly #limit: number
-  readonly #longest: number
   readonly #recordLong: (body: Content) => RecordedBody
   /** Hides the secrets in an object that is kept for as long as it is in an account. */
   readonly withinKept: <Value extends object>(value: Value) => Value
@@ -64,7 +64,6 @@ export class RequestRedaction {
     const ownLabel = key === undefined ? HIDDEN : `${key}.${HIDDEN}`
     const labelOf = (found: string) => (own.has(found) ? ownLabel : HIDDEN)
     this.#limit = limit
-    this.#longest = ESCAPED * Math.max(known.longest, credentials.longest, LONGEST_SHAPE)
     this.redact = (text, end) => hideSecrets(text, [known, credentials], labelOf, end)
     this.#recordLong = memoizeWeakly((body) => this.#record(body))
     this.withinKept = memoizeWeakly((value) => this.within(value)) as RequestRedaction['withinKept']
@@ -81,7 +80,7 @@ export class RequestRedaction {
   }
 
   #record(body: Content): RecordedBody {
-    return recordBody(body, this.#limit, this.redact, this.#longest)
+    return recordBody(body, this.#limit, this.redact)
   }
 
   target(target: string): string {
@@ -100,7 +99,7 @@ export class RequestRedaction {
   #value(value: unknown, isOfLong: boolean): unknown {
     if (typeof value === 'string') {
       if (!isOfLong || value.length <= VALUE) return this.redact(value)
-      return `${this.redact(value.slice(0, VALUE + this.#longest), VALUE)}…`
+      return `${this.redact(value.slice(0, VALUE + MARGIN), VALUE)}…`
     }
     if (typeof value !== 'object' || value === null) return value
     return isOfLong || writeJson(value) === undefined ? outline(value) : this.within(value)
@@ -127,14 +126,9 @@ export class RequestRedaction {
 
   #hideField(fields: readonly (string | number)[], index: number): string {
     const text = String(fields[index])
-    return index % 2 === 0 ? this.redact(text) : redactHeader(String(fields[index - 1]), text, this.redact)
+    return index % 2 === 0 ? this.redact(text) : redactField(String(fields[index - 1]), text, this.redact)
   }
 }
-
-/** How many times longer a text can be in escapes. */
-const ESCAPED = 6
-/** So many characters of a text that looks like a key tell that it is one. */
-const LONGEST_SHAPE = 16
 
 /** Gives the same redaction to requests with the same secrets. */
 export class RequestRedactions {

@@ -12,21 +12,14 @@ export const SHORT = 7
 export class Secrets {
   readonly #secrets = new Set<string>()
   #pattern: RegExp | undefined
-  #longest = 0
 
   constructor(secrets: Iterable<string> = []) {
     for (const secret of secrets) this.add(secret)
   }
 
-  /** The length of the longest spelling. */
-  get longest(): number {
-    return this.#longest
-  }
-
   add(secret: string): void {
     if (secret.length < SHORTEST || isShaped(secret) || this.has(secret)) return
     this.#secrets.add(secret.toLowerCase())
-    this.#longest = Math.max(this.#longest, ...spell(secret).map(({ length }) => length))
     this.#pattern = undefined
   }
 

@@ -7,15 +7,8 @@ import { HarError } from '../../../src/exchanges/har/file.ts'
 import type { Json } from '../../../src/ground/json.ts'
 import { type EntryOptions, entryOf, harOf } from '../../support/recorded.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { BODY, expectBody, readEntries, readEntry, readFiles, readText } from './reading.ts'
+import { BODY, expectBody, fieldsOf, readEntries, readEntry, readFiles, readText, withKey } from './reading.ts'
 
-const fieldsOf = (fields: Record<string, unknown>) => ({
-  headers: Object.entries(fields).map(([name, value]) => ({ name, value })),
-})
-const withKey = (after: number, value?: string): EntryOptions => ({
-  after,
-  request: fieldsOf({ host: 'x', ...(value !== undefined && { authorization: value }) }),
-})
 const kindsOf = async (...values: (string | undefined)[]) => {
   const { read, secrets } = await readEntries(...values.map((value, index) => withKey(100 * index, value)))
   return { kinds: read.map(({ request }) => request.credentials.kind), secrets }

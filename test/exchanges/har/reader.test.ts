@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { type EntryOptions, entryOf, harOf, RECORDED_AT } from '../../support/recorded.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { BODY, expectBody, readEntries, readEntry, readFiles, readText, refusal } from './reading.ts'
+import { BODY, expectBody, fieldsOf, readEntries, readEntry, readFiles, readText, refusal, withKey } from './reading.ts'
 
 describe('A HAR file', () => {
   it('becomes exchanges in the order of time, with the base path of the contract', async () => {
@@ -34,7 +34,7 @@ describe('A HAR file', () => {
   })
 
   it('leaves out and counts what was not sent to the service by the client', async () => {
-    const asks = { headers: [{ name: 'Access-Control-Request-Method', value: 'POST' }] }
+    const asks = fieldsOf({ 'Access-Control-Request-Method': 'POST' })
     const others = [{ url: 'https://cdn.example/a.js' }, { url: 'wss://dmarc.example/api/v1/domains' }]
     const { size, tally } = await readEntries({}, ...others, { method: 'OPTIONS', request: asks })
     expect(size).toBe(1)
@@ -143,11 +143,6 @@ describe('The service', () => {
 })
 
 describe('The key', () => {
-  const withKey = (after: number, value?: string): EntryOptions => {
-    const authorization = value === undefined ? [] : [{ name: 'authorization', value }]
-    return { after, request: { headers: [{ name: 'host', value: 'x' }, ...authorization] } }
-  }
-
   it('has a name, which is the same in all files', async () => {
     const folder = temporaryFolder()
     const files = [
@@ -175,7 +170,7 @@ describe('The key', () => {
         headers: [{ name: 'referer', value: `https://a.example/${encodeURIComponent(secret)}` }],
         postData: { mimeType: 'a', text: JSON.stringify({ name: secret }) },
       },
-      response: { headers: [{ name: 'x', value: secret }] },
+      response: fieldsOf({ x: secret }),
       content: { text: JSON.stringify({ key: secret }) },
     }
     const { read, secrets } = await readEntries(first, { after: 100 })
@@ -224,21 +219,18 @@ describe('An exchange', () => {
   })
 
   it('is called by its request id, or by its place', async () => {
-    const unnamed = { response: { headers: [{ name: 'a', value: 'b' }] } }
-    const empty = { response: { headers: [{ name: 'X-Request-Id', value: '' }] } }
+    const unnamed = { response: fieldsOf({ a: 'b' }) }
+    const empty = { response: fieldsOf({ 'X-Request-Id': '' }) }
     const { read } = await readEntries({}, { ...unnamed, after: 1 }, { ...empty, after: 2 })
     expect(read.map(({ id }) => id)).toEqual(['00000000-0000-4000-8000-000000000000', 'entry 2', 'entry 3'])
   })
 
-  const fields = (all: Record<string, string>) => ({
-    headers: Object.entries(all).map(([name, value]) => ({ name, value })),
-  })
   const TYPE = { 'content-type': 'application/json' }
 
   it.each<[what: string, request: EntryOptions['request'], body: string | RegExp]>([
     ['a text', { postData: { mimeType: 'a', text: BODY } }, BODY],
-    ['no body', { bodySize: 0, ...fields({ 'content-length': '0' }) }, ''],
-    ['a body that is missing', { bodySize: -1, ...fields(TYPE) }, /does not have the body/],
+    ['no body', { bodySize: 0, ...fieldsOf({ 'content-length': '0' }) }, ''],
+    ['a body that is missing', { bodySize: -1, ...fieldsOf(TYPE) }, /does not have the body/],
   ])('has a request with %s', async (_, request, body) => {
     expectBody((await readEntry({ method: 'POST', request }))?.request.body, body)
   })

@@ -41,6 +41,17 @@ export async function readEntry(options: EntryOptions): Promise<Exchange | undef
   return (await readEntries(options)).read[0]
 }
 
+/** A message with these header fields. */
+export const fieldsOf = (fields: Record<string, unknown>) => ({
+  headers: Object.entries(fields).map(([name, value]) => ({ name, value })),
+})
+
+/** An entry whose request has this key, or none. */
+export const withKey = (after: number, value?: string): EntryOptions => ({
+  after,
+  request: fieldsOf({ host: 'x', ...(value !== undefined && { authorization: value }) }),
+})
+
 /** Expects these bytes, or a body that is unknown for this reason. */
 export function expectBody(seen: SeenBody | undefined, body: string | RegExp): void {
   if (typeof body === 'string') expect(seen?.isKnown && seen.bytes.toString()).toBe(body)

@@ -28,6 +28,7 @@ interface Passed {
   status?: number
   answerFields?: HeaderFields
   answer?: string | Buffer
+  /** How long the answer was, if it was not kept. */
   answerSize?: number
 }
 
@@ -147,22 +148,31 @@ describe('The writer', () => {
     expect(first?.request.body).toEqual({ isKnown: false, reason: REDACTED })
   })
 
-  it('cuts off a large body, which is unknown when it is read', async ({ path }) => {
+  it('cuts off a large body, which is unknown when it is read, as one is that was not kept', async ({ path }) => {
     const answer = '"'.concat('ü'.repeat(600), '"')
-    const [entry] = await record(path, [passedOn(new Keys(), { answer })], { body: 100 })
-    const { text, ...content } = (entry as { response: { content: Json } }).response.content
+    const entries = await record(
+      path,
+      [passedOn(new Keys(), { answer }), passedOn(new Keys(), { answer: '', answerSize: 20, after: 9 })],
+      { body: 100 },
+    )
+    const [cut, missing] = entries.map((entry) => (entry as { response: { content: Json } }).response.content)
+    const { text, ...content } = cut ?? {}
     expect(content).toMatchObject({ size: 1202, _truncated: true })
+    expect(missing).toMatchObject({ size: 20, text: '', _truncated: true })
     expect(Buffer.byteLength(String(text))).toBeLessThanOrEqual(103)
-    const [exchange] = await readBack(path)
     const reason = 'The recording has only the beginning of the body of the response.'
-    expect(exchange?.response?.body).toEqual({ isKnown: false, reason })
+    const [first, second] = await readBack(path)
+    expect(first?.response?.body).toEqual({ isKnown: false, reason })
+    expect(second?.response?.body.isKnown).toBe(false)
   })
 
   it.for([
-    ['its limit', 'a'.repeat(90) + KEY + 'b'.repeat(90), undefined, { body: 100 }],
-    ['the end of what was read of it', 'a'.repeat(1_990) + KEY.slice(0, 10), 5_000, {}],
-  ] as const)('writes no part of a key that stands at %s', async ([, answer, answerSize, limits], { path }) => {
-    await record(path, [passedOn(new Keys(), { answer, ...(answerSize && { answerSize }) })], limits)
+    ['short', KEY],
+    ['long', `${KEY}-`.repeat(200)],
+  ] as const)('writes no part of a %s key that stands at its limit', async ([, key], { path }) => {
+    const fields: HeaderFields = [['Authorization', `Bearer ${key}`]]
+    const answer = 'a'.repeat(90) + key + 'b'.repeat(90)
+    await record(path, [passedOn(new Keys(), { fields, answer })], { body: 100 })
     const text = readFileSync(path, 'utf8')
     expect(text).not.toContain(KEY.slice(0, 8))
     expect(text).toContain('aaaaaaaa')

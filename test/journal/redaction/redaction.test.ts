@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { hashKey } from '../../../src/ground/secrets.ts'
 import { bytesOf } from '../../../src/journal/entry.ts'
-import { hideSecrets, redactHeader, redactorForAll, redactWithin } from '../../../src/journal/redaction/redaction.ts'
+import { hideSecrets, redactField, redactorForAll, redactWithin } from '../../../src/journal/redaction/redaction.ts'
 import { RequestRedactions } from '../../../src/journal/redaction/request-redaction.ts'
 import { Secrets } from '../../../src/journal/redaction/secrets.ts'
 
@@ -161,7 +161,7 @@ describe('Of a header field with credentials is shown', () => {
     ['X-Note', 'abc', 'abc'],
   ])('%s: %s', (name, value, expected) => {
     const { redact } = redactionOf(['Authorization', 'Bearer northern-lamps'], '/', 'key_1')
-    expect(redactHeader(name, value, redact)).toBe(expected)
+    expect(redactField(name, value, redact)).toBe(expected)
   })
 })
 
