@@ -103,10 +103,10 @@ export function redactWithin<Value>(value: Value, redact: Redact): Value {
 }
 
 /**
- * How much is read behind a place at which a text is cut: half a secret would not be recognised. No header field with a
- * longer secret is received.
+ * How much is read behind a place at which a text is cut: half a secret would not be recognised. No header with a longer
+ * secret is received, and an escape has six characters.
  */
-export const MARGIN = 16 << 10
+export const MARGIN = 6 * (16 << 10)
 
 /** A body without secrets, of which at most `limit` bytes are kept. They are hidden before the rest is cut off. */
 export function recordBody(body: Content, limit: number, redact: Redact): RecordedBody {

@@ -201,6 +201,12 @@ describe('A body', () => {
     )
   })
 
+  it('shows no part of the longest secret that a header can have, written in escapes', () => {
+    const longest = 'northern-lamps-'.repeat(1_000)
+    const start = '-'.repeat(LIMIT - 60)
+    expect(record(start + unicode(longest), longest).text).not.toContain(unicode('north'))
+  })
+
   it('of bytes that are no text is kept in base64, without its secrets', () => {
     const body = record(Buffer.concat([Buffer.from([0xff, 0]), Buffer.from(SECRET), Buffer.from([0x80])]))
     expect(body.text).toBeUndefined()
