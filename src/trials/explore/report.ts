@@ -12,8 +12,8 @@ import {
   type Row,
 } from '../../reports/report.ts'
 import { findFailedTests, tellingLines } from '../output.ts'
+import { type Exploration, type FailingPlan, isComplete, openIn, type PlanAt } from './exploration.ts'
 import { canonical, TIERS, type Tier } from './faults.ts'
-import { type Exploration, type FailingPlan, isComplete, openIn, type PlanAt } from './search.ts'
 import { SHORT_WINDOW } from './session.ts'
 import { type StoryLine, tellStory, wordStory } from './story.ts'
 import type { ExploreFailure } from './verdict.ts'

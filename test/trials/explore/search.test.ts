@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { loadContract } from '../../../src/contract/contract.ts'
-import { type Exploration, FaultSearch, isComplete, openIn } from '../../../src/trials/explore/search.ts'
+import { type Exploration, isComplete, openIn } from '../../../src/trials/explore/exploration.ts'
+import { FaultSearch } from '../../../src/trials/explore/search.ts'
 import type { Received } from '../../support/request.ts'
 import type { TestService } from '../../support/service.ts'
 import { openSession } from '../client-in-process.ts'
