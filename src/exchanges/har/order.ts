@@ -6,6 +6,8 @@ import type { HarFile } from './file.ts'
 export interface Recording extends Pick<HarFile, 'path' | 'isOwn'> {
   /** Whether it shows the key of some request. Otherwise, whoever made it has taken out all of them. */
   hasKeys: boolean
+  /** Whether it shows which responses a browser had already: `looksCached` is not true of all entries. */
+  showsCache: boolean
 }
 
 /** An entry that is an exchange with the service. */

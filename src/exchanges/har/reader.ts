@@ -16,6 +16,7 @@ import {
   fieldOf,
   fieldsOf,
   hidesId,
+  looksCached,
   requestFieldsOf,
   requestLineOf,
   spanOf,
@@ -127,7 +128,8 @@ export class HarRecording {
 
   /** The exchanges in a file. */
   #find({ entries, path, isOwn, broken }: HarFile): FoundExchange[] {
-    const recording = { path, isOwn, hasKeys: false }
+    const showsCache = entries.some((entry) => isObject(entry) && !looksCached(entry))
+    const recording = { path, isOwn, hasKeys: false, showsCache }
     const { tally } = this
     const found: FoundExchange[] = []
     let isAfterGap = false
@@ -170,7 +172,7 @@ export class HarRecording {
     const span = spanOf(entry)
     if (typeof span === 'string') return span
     if (!isOwn && hidesId(place.target)) return 'has an address of which a part was blacked out'
-    const aside = asideOf(entry, method)
+    const aside = asideOf(entry, method, recording.showsCache && looksCached(entry))
     if (aside !== undefined) {
       this.tally[aside]++
       return undefined

@@ -174,6 +174,36 @@ it('An answer that no service gave is left out, but not one that a service worke
   expect({ size, ...tally }).toMatchObject({ size: 1, cache: 2, fulfilled: 2 })
 })
 
+describe('An answer that a browser had already', () => {
+  const PLAYWRIGHT = { _transferSize: 0, headersSize: 427, bodySize: -427 }
+  const FIREFOX = { cache: { afterRequest: {} } }
+  const FIREBUG = { cache: { beforeRequest: { lastAccess: '', eTag: '', hitCount: 1 } } }
+
+  it.each<[what: string, entry: EntryOptions, isCached?: boolean]>([
+    ['Playwright', { response: PLAYWRIGHT }, true],
+    ['Firefox', { more: FIREFOX }, true],
+    ['Firebug', { more: FIREBUG }, true],
+    ['that was asked whether it is still right', { response: { status: 304 }, more: FIREBUG }],
+    ['no state of a cache', { more: { cache: { beforeRequest: null, afterRequest: null } } }],
+    ['to a write', { method: 'POST', response: PLAYWRIGHT }],
+    ['to HEAD', { method: 'HEAD', response: PLAYWRIGHT, content: { size: 0 } }],
+    ['of only a header', { response: { ...PLAYWRIGHT, status: 204 }, content: { size: 0, text: '' } }],
+    ['a size that is not known', { response: { _transferSize: -1 } }],
+    ['a size of the body alone', { response: { _transferSize: 0, bodySize: 49 } }],
+    ['a worker that asked for it', { response: { ...PLAYWRIGHT, _fetchedViaServiceWorker: true } }],
+  ])('is left out only where that is certain: %s', async (_, entry, isCached = false) => {
+    const { tally } = await readEntries({ response: { _transferSize: 500 } }, { ...entry, after: 50 })
+    expect(tally.cache).toBe(isCached ? 1 : 0)
+  })
+
+  it.each([{ response: PLAYWRIGHT }, { more: FIREFOX }])(
+    'is not known where a recorder writes the same for every entry: %j',
+    async (entry) => {
+      expect(await readEntries(entry, { ...entry, after: 50 })).toMatchObject({ size: 2, tally: { cache: 0 } })
+    },
+  )
+})
+
 describe('An exchange that is recorded twice', () => {
   const id = fieldsOf({ 'content-type': 'application/json', 'x-request-id': 'one' })
   const worker = { _serviceWorkerRef: 'worker@1' }
