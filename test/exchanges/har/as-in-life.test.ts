@@ -206,6 +206,7 @@ describe('An answer that a browser had already', () => {
 
 describe('An exchange that is recorded twice', () => {
   const id = fieldsOf({ 'content-type': 'application/json', 'x-request-id': 'one' })
+  const counted = (left: number) => ({ headers: [...id.headers, { name: 'X-RateLimit-Remaining', value: left }] })
   const worker = { _serviceWorkerRef: 'worker@1' }
   const empty = { text: '', size: 0 }
   const page = { _fetchedViaServiceWorker: true }
@@ -215,6 +216,8 @@ describe('An exchange that is recorded twice', () => {
     ['by its worker first', { response: id, content: empty, more: worker }, { after: 1, response: id }],
     ['by Chrome', { response: { ...id, ...page }, time: 90 }, { after: 20, response: id }],
     ['twice in a file', { response: id }, { response: id }],
+    ['by two recorders a few milliseconds apart', { response: id, time: 2 }, { after: 3, response: id, time: 2 }],
+    ['by a recorder around another one', { response: id }, { after: 9, response: id, time: 2 }],
   ])('counts once, with its body: %s', async (_, one, other) => {
     const { read, tally } = await readEntries(one, other)
     expect(tally).toMatchObject({ repeated: 1, elsewhere: 0 })
@@ -223,6 +226,7 @@ describe('An exchange that is recorded twice', () => {
 
   it.each<[what: string, ...entries: [EntryOptions, EntryOptions]]>([
     ['one observer has seen it twice', { response: id }, { after: 20, response: id }],
+    ['one observer has seen it twice at once', { response: counted(29) }, { after: 3, response: counted(28) }],
     ['another address', { response: id }, { after: 20, url: '/dmarc', response: id, more: worker }],
     ['another status', { response: id }, { after: 20, response: { ...id, status: 400 }, more: worker }],
     ['another id', { response: id }, { after: 20, more: worker }],
@@ -259,6 +263,11 @@ describe('A recording of this program', () => {
     expectBody(read[0]?.response?.body, '"***"')
     expect(read[1]?.request.credentials).toMatchObject({ kind: 'sent', scheme: 'Bearer' })
     expectBody(read[1]?.response?.body, '')
+  })
+
+  it('has each exchange once: what is in it twice was sent twice', async () => {
+    const response = fieldsOf({ 'x-request-id': 'one' })
+    expect(await own({ response }, { after: 1, response })).toMatchObject({ size: 2, tally: { repeated: 0 } })
   })
 })
 
