@@ -8,6 +8,8 @@ export interface Recording extends Pick<HarFile, 'path' | 'isOwn'> {
   hasKeys: boolean
   /** Whether it shows which responses a browser had already: `looksCached` is not true of all entries. */
   showsCache: boolean
+  /** Whether its times tell entries apart: somebody may have set all of them to one. */
+  hasTimes: boolean
 }
 
 /** An entry that is an exchange with the service. */
@@ -75,10 +77,13 @@ export function withoutRepeated(found: readonly FoundExchange[]): readonly Found
   return dropped.size === 0 ? found : found.filter((exchange) => !dropped.has(exchange))
 }
 
-/** Whether two exchanges are one. Without a request id, a file that has both says that there were two. */
+/**
+ * Whether two exchanges are one. Without a request id, equal times say so, unless the times of a file say nothing; but a
+ * file that has both says that there were two.
+ */
 function isSame(one: FoundExchange, other: FoundExchange, isNamed: boolean): boolean {
   const isSameFile = one.recording === other.recording
-  if (!isNamed) return !isSameFile
+  if (!isNamed) return !isSameFile && one.recording.hasTimes && other.recording.hasTimes
   // This program records each exchange once.
   if (isSameFile && one.recording.isOwn) return false
   if (one.at === other.at && one.until === other.until) return true

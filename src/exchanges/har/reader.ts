@@ -129,7 +129,9 @@ export class HarRecording {
   /** The exchanges in a file. */
   #find({ entries, path, isOwn, broken }: HarFile): FoundExchange[] {
     const showsCache = entries.some((entry) => isObject(entry) && !looksCached(entry))
-    const recording = { path, isOwn, hasKeys: false, showsCache }
+    const times = entries.map((entry) => (isObject(entry) ? entry['startedDateTime'] : undefined))
+    const hasTimes = entries.length < 2 || times.some((time) => time !== times[0])
+    const recording = { path, isOwn, hasKeys: false, showsCache, hasTimes }
     const { tally } = this
     const found: FoundExchange[] = []
     let isAfterGap = false

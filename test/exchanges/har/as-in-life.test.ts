@@ -236,17 +236,28 @@ describe('An exchange that is recorded twice', () => {
     expect(await readEntries(one, other)).toMatchObject({ size: 2, tally: { repeated: 0 } })
   })
 
-  it('counts once in all files: two exports of one recording, and two recorders', async () => {
+  const readAll = (...files: EntryOptions[][]) => {
     const folder = temporaryFolder()
-    const unnamed = { after: 500, response: fieldsOf({ 'content-type': 'application/json' }) }
-    const texts = [
-      harOf([entryOf({ response: id }), entryOf(unnamed)]),
-      harOf([entryOf({ response: id }), entryOf(unnamed), entryOf({ ...unnamed, url: '/dmarc' })]),
-      harOf([entryOf({ after: 3, time: 10, response: id })]),
+    const paths = files.map((_, index) => join(folder, `${index}.har`))
+    for (const [index, entries] of files.entries()) writeFileSync(paths[index] ?? '', harOf(entries.map(entryOf)))
+    return readFiles(paths)
+  }
+  const unnamed = { response: fieldsOf({ 'content-type': 'application/json' }) }
+
+  it('counts once in all files: two exports of one recording, and two recorders', async () => {
+    const later = { ...unnamed, after: 500 }
+    const files = [
+      [{ response: id }, later],
+      [{ response: id }, later, { ...later, url: '/dmarc' }],
+      [{ after: 3, time: 10, response: id }],
     ]
-    const paths = texts.map((_, index) => join(folder, `${index}.har`))
-    for (const [index, text] of texts.entries()) writeFileSync(paths[index] ?? '', text)
-    expect(await readFiles(paths)).toMatchObject({ size: 3, tally: { repeated: 3 } })
+    expect(await readAll(...files)).toMatchObject({ size: 3, tally: { repeated: 3 } })
+    expect(await readAll([unnamed], [unnamed])).toMatchObject({ size: 1, tally: { repeated: 1 } })
+  })
+
+  it('is not known by its time in a file in which all entries have the same', async () => {
+    const timeless = [unnamed, { ...unnamed, method: 'POST' }]
+    expect(await readAll(timeless, timeless)).toMatchObject({ size: 4, tally: { repeated: 0 } })
   })
 })
 
