@@ -258,6 +258,7 @@ describe('An exchange that is recorded twice', () => {
   it('is not known by its time in a file in which all entries have the same', async () => {
     const timeless = [unnamed, { ...unnamed, method: 'POST' }]
     expect(await readAll(timeless, timeless)).toMatchObject({ size: 4, tally: { repeated: 0 } })
+    expect(await readAll(timeless, [unnamed])).toMatchObject({ size: 3, tally: { repeated: 0 } })
   })
 })
 
