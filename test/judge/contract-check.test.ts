@@ -287,6 +287,11 @@ describe('nothing is wrong with', () => {
     ['415 for another type', { ...ADD, fields: TEXT, status: 415, body: failure('invalid_request_body') }],
     ['414', { ...ADD, status: 414, body: failure('request_too_large') }],
     ['304 for what has not changed', list({ fields: { 'If-None-Match': '"a"' }, status: 304, body: undefined })],
+    [
+      '304 for a condition that the recording does not show',
+      list({ status: 304, body: undefined }),
+      (exchange) => ({ ...exchange, request: { ...exchange.request, hidden: ['if-none-match'] } }),
+    ],
     ['a parameter of the type', withHeaders({ 'Content-Type': 'application/json; charset=ISO-8859-1; profile=x' })],
     ['any other header field', withHeaders({ 'Access-Control-Allow-Origin': '*', Vary: 'Origin' })],
   ])('%s', (_, made, change) => {

@@ -204,6 +204,9 @@ export class HarRecording {
     const headers = readFields(came.shown, redact)
     const name = headers['x-request-id'] ?? ''
     const ordinal = `${this.#isSeveral ? `${basename(path)} ` : ''}entry ${number}`
+    // A browser asks for a new version of what it has after some recorders have seen the request.
+    const lacksCondition = !isOwn && status === 304 && CONDITIONS.every((field) => fieldOf(asked, field) === undefined)
+    const hidden = lacksCondition ? [...sent.hidden, ...CONDITIONS] : sent.hidden
     const seen: SeenRequest = {
       method,
       target: redactTarget(target, redact),
@@ -212,7 +215,7 @@ export class HarRecording {
       body: MEANING.some((field) => sent.hidden.includes(field))
         ? UNREADABLE
         : redactBody(requestBodyOf(request, { isOwn, fields: asked }), redact),
-      ...(sent.hidden.length > 0 && { hidden: sent.hidden }),
+      ...(hidden.length > 0 && { hidden }),
     }
     // No service sends a response without header fields, so the recorder has left them out.
     const isAnswered = status !== undefined && (answered.length > 0 || isOwn)
@@ -250,4 +253,5 @@ const isKey = memoize((written) => presentedSecretIn(written.trim()) !== undefin
 
 /** A request whose body may be read in another way if one of these fields is unknown. */
 const MEANING = ['content-type', 'content-encoding']
+const CONDITIONS = ['if-none-match', 'if-modified-since']
 const UNREADABLE: SeenBody = { isKnown: false, reason: 'The recording hides the type of the body of the request.' }

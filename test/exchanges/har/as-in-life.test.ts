@@ -91,6 +91,15 @@ describe('A header field', () => {
     ])
   })
 
+  it('that a browser sent for a new version is hidden where only the answer tells that it was sent', async () => {
+    const hidden = ['if-none-match', 'if-modified-since']
+    const response = { status: 304 }
+    expect((await readEntry({ response }))?.request.hidden).toEqual(hidden)
+    const asked = await readEntry({ response, request: fieldsOf({ 'If-None-Match': '"a"' }) })
+    expect(asked?.request).not.toHaveProperty('hidden')
+    expect((await readEntry({}))?.request).not.toHaveProperty('hidden')
+  })
+
   it('about the type of a body is that of the body where it is hidden', async () => {
     const postData = { mimeType: 'application/json', text: '{}' }
     const request = { ...fieldsOf({ 'content-type': '[REDACTED]' }), postData }
@@ -275,6 +284,8 @@ describe('A recording of this program', () => {
     expectBody(read[0]?.response?.body, '"***"')
     expect(read[1]?.request.credentials).toMatchObject({ kind: 'sent', scheme: 'Bearer' })
     expectBody(read[1]?.response?.body, '')
+    const [unasked] = (await own({ response: { status: 304 } })).read
+    expect(unasked?.request).not.toHaveProperty('hidden')
   })
 
   it('has each exchange once: what is in it twice was sent twice', async () => {
