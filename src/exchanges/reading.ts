@@ -119,7 +119,8 @@ function whoFailed(
   return lacksBody(method, body) ? 'unknown' : 'service'
 }
 
-const OF_SERVICE = ['x-request-id', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']
+/** The header fields of a response that only the service has. */
+export const OF_SERVICE = ['x-request-id', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']
 
 /** Whether a response is a page, and has no header field of the service. */
 function isForeignPage(method: string, { headers, body }: SeenResponse): boolean {

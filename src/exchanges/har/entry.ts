@@ -157,6 +157,14 @@ export function requestFieldsOf(request: Json, fields: HeaderFields): HeaderFiel
   return [...fields.filter(([name]) => name.toLowerCase() !== 'content-type'), ['content-type', mimeType]]
 }
 
+/** The header fields of a response of another site that a browser always shows to the script of a page (Fetch §2.2.2). */
+const SAFELISTED = /^(?:cache-control|content-(?:language|length|type)|expires|last-modified|pragma)$/i
+
+/** Whether a recorder in a page sees a header field of this name. If it sees no others, it does not show what was sent. */
+export function isSafelisted(name: string): boolean {
+  return SAFELISTED.test(name)
+}
+
 export function fieldOf(fields: HeaderFields, wanted: string): string | undefined {
   return fields.find(([name]) => isNamed(name, wanted))?.[1]
 }

@@ -10,6 +10,8 @@ export interface Recording extends Pick<HarFile, 'path' | 'isOwn'> {
   showsCache: boolean
   /** Whether its times tell entries apart: somebody may have set all of them to one. */
   hasTimes: boolean
+  /** Whether some response has a header field that a browser keeps from the script of a page. */
+  hasFields: boolean
 }
 
 /** An entry that is an exchange with the service. */

@@ -7,7 +7,7 @@ import { shorten } from '../../ground/show.ts'
 import { redactTarget } from '../../journal/redaction/redaction.ts'
 import type { Credentials, Exchange, SeenBody, SeenRequest, SeenResponse } from '../exchange.ts'
 import { type HeaderFields, Keys, readFields, redactBody } from '../keys.ts'
-import { changesSomething } from '../reading.ts'
+import { changesSomething, OF_SERVICE } from '../reading.ts'
 import { hidesKey } from './blacked-out.ts'
 import { requestBodyOf, responseBodyOf } from './body.ts'
 import {
@@ -16,6 +16,7 @@ import {
   fieldOf,
   fieldsOf,
   hidesId,
+  isSafelisted,
   looksCached,
   requestFieldsOf,
   requestLineOf,
@@ -131,7 +132,7 @@ export class HarRecording {
     const showsCache = entries.some((entry) => isObject(entry) && !looksCached(entry))
     const times = entries.map((entry) => (isObject(entry) ? entry['startedDateTime'] : undefined))
     const hasTimes = entries.length < 2 || times.some((time) => time !== times[0])
-    const recording = { path, isOwn, hasKeys: false, showsCache, hasTimes }
+    const recording = { path, isOwn, hasKeys: false, showsCache, hasTimes, hasFields: false }
     const { tally } = this
     const found: FoundExchange[] = []
     let isAfterGap = false
@@ -186,6 +187,7 @@ export class HarRecording {
       if (isKey(written)) recording.hasKeys = true
       this.#keys.credentialsOf(sent)
     }
+    recording.hasFields ||= isOwn || fieldsOf(entry['response']).some(([name]) => !isSafelisted(name))
     const { at, until, over } = span
     const [target, status] = [this.#basePath + rest, statusOf(entry['response'])]
     const mayChange = changesSomething(method)
@@ -200,6 +202,7 @@ export class HarRecording {
     const [asked, answered] = [fieldsOf(request), fieldsOf(response)]
     const split = (fields: HeaderFields) => (isOwn ? { shown: fields, hidden: [] } : splitFields(fields))
     const [sent, came] = [split(requestFieldsOf(request, asked)), split(answered)]
+    const kept = recording.hasFields ? came.hidden : [...came.hidden, ...OF_SERVICE]
     const redact = this.#keys.redactorFor({ target, fields: [...sent.shown, ...came.shown] })
     const headers = readFields(came.shown, redact)
     const name = headers['x-request-id'] ?? ''
@@ -224,7 +227,7 @@ export class HarRecording {
           status,
           headers,
           body: redactBody(responseBodyOf(response, { isOwn, method, status, fields: answered }), redact),
-          ...(came.hidden.length > 0 && { hidden: came.hidden }),
+          ...(kept.length > 0 && { hidden: kept }),
         }
       : undefined
     const id = name !== '' && name.length <= LONGEST_ID ? name : ordinal

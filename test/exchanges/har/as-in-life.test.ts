@@ -91,6 +91,17 @@ describe('A header field', () => {
     ])
   })
 
+  it('of the service is hidden in a recording that has only those that a browser shows to the script of a page', async () => {
+    const response = fieldsOf({ 'content-type': 'application/json', 'Content-Length': '49', Expires: '0' })
+    const hidden = ['x-request-id', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']
+    expect((await readEntries({ response }, { response, after: 9 })).read.map((each) => each.response?.hidden)).toEqual(
+      [hidden, hidden],
+    )
+    const dated = fieldsOf({ 'content-type': 'application/json', Date: 'Thu, 15 Jan 2026 09:30:00 GMT' })
+    const { read } = await readEntries({ response }, { response: dated, after: 9 })
+    for (const each of read) expect(each.response).not.toHaveProperty('hidden')
+  })
+
   it('that a browser sent for a new version is hidden where only the answer tells that it was sent', async () => {
     const hidden = ['if-none-match', 'if-modified-since']
     const response = { status: 304 }
