@@ -232,6 +232,7 @@ describe('An answer that a browser had already', () => {
 describe('An exchange that is recorded twice', () => {
   const id = fieldsOf({ 'content-type': 'application/json', 'x-request-id': 'one' })
   const counted = (left: number) => ({ headers: [...id.headers, { name: 'X-RateLimit-Remaining', value: left }] })
+  const dated = (second: number) => ({ headers: [...id.headers, { name: 'Date', value: `second ${second}` }] })
   const worker = { _serviceWorkerRef: 'worker@1' }
   const empty = { text: '', size: 0 }
   const page = { _fetchedViaServiceWorker: true }
@@ -252,6 +253,7 @@ describe('An exchange that is recorded twice', () => {
   it.each<[what: string, ...entries: [EntryOptions, EntryOptions]]>([
     ['one observer has seen it twice', { response: id }, { after: 20, response: id }],
     ['one observer has seen it twice at once', { response: counted(29) }, { after: 3, response: counted(28) }],
+    ['another second of the service', { response: dated(1) }, { after: 3, response: dated(2) }],
     ['another address', { response: id }, { after: 20, url: '/dmarc', response: id, more: worker }],
     ['another status', { response: id }, { after: 20, response: { ...id, status: 400 }, more: worker }],
     ['another id', { response: id }, { after: 20, more: worker }],
