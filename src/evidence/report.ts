@@ -108,7 +108,7 @@ function nothingJudged({ conclusion }: EvidenceReportOptions): string {
 }
 
 /** It says how much was judged, and what was not told, because "nothing wrong" is true of the rest alone. */
-function summarise({ conclusion, baseline: { accepted }, failOn }: EvidenceReportOptions): string {
+function summarise({ conclusion, baseline: { accepted }, failOn, failures = [] }: EvidenceReportOptions): string {
   const { exchanges, judged, findings, answers } = conclusion
   if (exchanges === 0) return ''
   const did = (party: Party) => {
@@ -118,11 +118,13 @@ function summarise({ conclusion, baseline: { accepted }, failOn }: EvidenceRepor
     const hint = own.some((each) => isCounted(each, failOn)) ? '' : ` (--fail-on ${party} would fail)`
     return `${plural(own.length, 'thing')} wrong, seen ${times === 1 ? 'once' : `${times} times`}${hint}`
   }
+  // `nothingJudged` has said it.
+  const saysWhy = judged === 0 && failures.length === 0
   const where =
     judged === 0 ? 'In the messages alone' : `In the ${judged} of ${plural(exchanges, 'exchange')} that could be judged`
   return [
     `${where}, the service did ${did('service')}; its clients did ${did('client')}.`,
-    ...summariseUntold(answers.untold),
+    ...(saysWhy ? [] : summariseUntold(answers.untold)),
     ...(accepted.size === 0
       ? []
       : [`${plural(accepted.size, 'finding is', 'findings are')} accepted by the baseline.`]),
@@ -142,7 +144,7 @@ function factsOf(
   return [
     ...facts,
     ...listFacts({
-      Exchanges: `${exchanges}, of which ${judged} were judged`,
+      Exchanges: `${exchanges}, of which ${judged} ${judged === 1 ? 'was' : 'were'} judged`,
       'Cannot tell': untold.length > 0 && listUntold(untold),
       'Not asked':
         judged > 0 && unasked.length > 0 && `${unasked.join(', ')}; a longer recording, or verify, shows them`,

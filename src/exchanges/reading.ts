@@ -57,7 +57,8 @@ export function createReader(contract: Contract): (exchange: Exchange) => ReadEx
     const route = findRoute(request.method, path)
     const lenient = route.ok ? route : findLeniently(request.method, path)
     const outcome = readOutcome(request.method, response)
-    const failed = whoFailed(outcome, request.method, response, contract)
+    const isOfService = lenient.ok || lenient.neighbour !== undefined
+    const failed = whoFailed({ outcome, method: request.method, response, isOfService }, contract)
     const answering = lenient.ok ? lenient.operation.id : undefined
     const shown = outcome.kind === 'success' ? shownBy(answering, outcome.data) : NOTHING_SHOWN
     const date = RealDate.parse(response.headers['date'] ?? '')
@@ -97,21 +98,36 @@ const OF_GATEWAYS: ReadonlySet<number> = new Set([502, 503, 504])
 
 /**
  * Who failed, if a response is no answer to the request; `unknown` if it lacks the body that would show it. The code of
- * an error decides it, because each code can have any status, and the specification has none for a failure.
+ * an error decides it, because each code can have any status, and the specification has none for a failure. `page` is
+ * whoever answered with a page in place of the service, such as a firewall or a login. `isOfService`: whether the
+ * service has the path.
  */
 function whoFailed(
-  outcome: EnvelopeOutcome,
-  method: string,
-  { status, body }: SeenResponse,
+  answer: { outcome: EnvelopeOutcome; method: string; response: SeenResponse; isOfService: boolean },
   { catalogue }: Contract,
-): 'service' | 'gateway' | 'unknown' | undefined {
+): 'service' | 'gateway' | 'page' | 'unknown' | undefined {
+  const { outcome, method, response, isOfService } = answer
+  const { status, body } = response
   if (outcome.kind === 'refusal' && catalogue.has(outcome.code)) {
     return outcome.code === 'internal_error' ? 'service' : undefined
   }
-  if (status < 500) return undefined
-  if (outcome.kind !== 'unreadable') return 'service'
+  if (outcome.kind !== 'unreadable') return status < 500 ? undefined : 'service'
   if (OF_GATEWAYS.has(status)) return 'gateway'
+  // The frameworks of services have a page for a failure, too.
+  if (status !== 500 && isOfService && isForeignPage(method, response)) return 'page'
+  if (status < 500) return undefined
   return lacksBody(method, body) ? 'unknown' : 'service'
+}
+
+/** The header fields of a response that only the service has. */
+export const OF_SERVICE = ['x-request-id', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']
+
+/** Whether a response is a page, and has no header field of the service. */
+function isForeignPage(method: string, { headers, body }: SeenResponse): boolean {
+  if (OF_SERVICE.some((name) => headers[name] !== undefined)) return false
+  const isHtml = /^\s*text\/html\b/i.test(headers['content-type'] ?? '')
+  if (method === 'HEAD' || !body.isKnown) return isHtml
+  return /^\s*<[a-z!?]/i.test(body.text) || (isHtml && body.size > 0 && readJson(body.text) === undefined)
 }
 
 /** Whether an exchange does not show what the body of the response was, or would have been. */

@@ -17,6 +17,10 @@ const REASONS: Readonly<Record<string, UntoldReason>> = {
     reason: 'A gateway answered in place of the service.',
     remedy: 'Record again when the service answers.',
   },
+  page: {
+    reason: 'A page came in place of an answer of the service, such as that of a firewall or a login.',
+    remedy: 'Check the base URL, and record again where nothing else answers.',
+  },
   changed: {
     reason: 'Another client may have changed the account.',
     remedy: 'Give --sole-writer if no other client did.',
@@ -71,13 +75,13 @@ export class AnswerCounts {
   }
 }
 
-/** Why an exchange shows nothing of the behaviour, and what would help. Of a gateway, there is a finding. */
+/** Why an exchange shows nothing of the behaviour, and what would help. Of a gateway or a page, there is a finding. */
 function reasonAgainst({ exchange, operation, outcome, failed, response }: ReadExchange): UntoldReason | undefined {
   const { method, body: sent } = exchange.request
   const { status } = response
   if (exchange.response === undefined)
     return because('No response was recorded, or none with header fields.', 'Record whole responses.')
-  if (failed === 'gateway') return undefined
+  if (failed === 'gateway' || failed === 'page') return undefined
   if (method === 'HEAD') return because('A response to HEAD has no body.', 'Send GET.')
   for (const body of operation?.readsBody ? [response.body, sent] : [response.body]) {
     if (!body.isKnown) return because(body.reason, body.reason === REDACTED ? USE_NO_KEY : RECORD_BODIES)

@@ -18,9 +18,9 @@ const NO_ERROR = 'The specification names no error for that: each request gets a
  */
 export function checkContract(reading: ReadExchange, asked: AskedRequest, widest: Widest, report: Report): void {
   const { failed } = reading
-  if (failed === 'gateway') {
+  if (failed === 'gateway' || failed === 'page') {
     const message = `${whatBecameOf(reading).slice(0, -1)}, so it is not known what the service has done.`
-    report({ label: 'cannot tell', what: 'gateway', message })
+    report({ label: 'cannot tell', what: failed, message })
   } else if (failed === 'service') report({ what: 'failed', message: `${whatBecameOf(reading)} ${NO_ERROR}` })
   const telling = (say: (reason: string, isOpen: boolean) => string): Tell => {
     return (what, place, reason, { isOpen = false, overlay } = {}) => {
@@ -30,13 +30,14 @@ export function checkContract(reading: ReadExchange, asked: AskedRequest, widest
   }
   checkRequest({ reading, asked, widest, tell: telling((reason) => `The request ${reason} ${whatBecameOf(reading)}`) })
   // A failure is no answer to the request, so the form of the response says nothing. The request is as wrong as ever.
-  if (failed === 'gateway' || failed === 'service') return
+  if (failed !== undefined && failed !== 'unknown') return
   const tell = telling((reason, isOpen) => `The response ${reason}${isOpen ? ` ${LEFT_OPEN}` : ''}`)
   checkResponse({ reading, asked, widest, tell })
 }
 
 function whatBecameOf({ outcome, failed, response: { status } }: ReadExchange): string {
   if (failed === 'gateway') return `A gateway answered with ${status} in place of the service.`
+  if (failed === 'page') return `A page with ${status} came in place of an answer of the service.`
   if (failed === 'service') return `The service failed with ${status}.`
   if (outcome.kind === 'refusal') return `The service refused it with ${status} ${show(outcome.code)}.`
   return outcome.kind === 'success' ? `The service accepted it with ${status}.` : `The service answered ${status}.`

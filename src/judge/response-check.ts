@@ -1,5 +1,6 @@
 import { type Operation, pointerOf } from '../contract/api.ts'
 import { overlayFor } from '../contract/assumptions.ts'
+import { hasField } from '../exchanges/exchange.ts'
 import { lacksBody, type ReadExchange } from '../exchanges/reading.ts'
 import { type Json, pointTo, readJson, valueAt } from '../ground/json.ts'
 import { show } from '../ground/show.ts'
@@ -42,9 +43,8 @@ export function checkResponse(checking: Checking): void {
 
 /** The answer to a request for a new version of what the client has already (RFC 9110 §15.4.5). */
 function isNotModified({ exchange: { request }, response: { status } }: ReadExchange): boolean {
-  if (status !== 304) return false
-  const { 'if-none-match': tag, 'if-modified-since': date } = request.headers
-  return (request.method === 'GET' || request.method === 'HEAD') && (tag ?? date) !== undefined
+  if (status !== 304 || (request.method !== 'GET' && request.method !== 'HEAD')) return false
+  return hasField(request, 'if-none-match') || hasField(request, 'if-modified-since')
 }
 
 /** Each response of the service has the envelope; a page may be that of another program. */

@@ -59,8 +59,9 @@ export async function openContractJudge(overlays: readonly string[]): Promise<Co
     const requestId = response.headers['x-request-id']
     const exchange: Exchange = { id: requestId ?? '', at: 0, until: 0, overlaps: false, request, response }
     const seen = read(exchange)
-    // Nobody stands between the application and its answer.
-    const reading = seen.failed === 'gateway' ? { ...seen, failed: 'service' as const } : seen
+    // Nobody stands between the application and its answer: it failed itself, and a page is its own.
+    const failed = seen.failed === 'gateway' ? 'service' : seen.failed === 'page' ? undefined : seen.failed
+    const reading = { ...seen, failed }
     const operation = reading.lenient.ok ? reading.lenient.operation : undefined
     const failures = judgeSingle(reading, widest).filter(isFailure)
     const readsBody = operation?.readsBody ?? false

@@ -120,6 +120,25 @@ describe('The report of exchanges', () => {
     expect(facts).toContainEqual({ name: 'Cannot tell', value: expect.stringMatching(/^18: Another .* 2: .* 1: /) })
   })
 
+  it('says once why nothing could be judged, and also where something else failed', () => {
+    const answers = new AnswerCounts()
+    answers.note(read(exchangeOf({ isKnown: false })))
+    const nothing = { exchanges: 1, judged: 0, answers }
+    for (const failures of [[], ['The file breaks off.']]) {
+      const { summary } = describeConclusion([], { ...nothing, failures })
+      expect(summary.match(/The recording does not have it\./g)).toHaveLength(1)
+    }
+  })
+
+  it.each([
+    [0, 'were'],
+    [1, 'was'],
+    [2, 'were'],
+  ])('says that %i of its exchanges %s judged', (judged, verb) => {
+    const value = `3, of which ${judged} ${verb} judged`
+    expect(describeConclusion([], { exchanges: 3, judged }).facts).toContainEqual({ name: 'Exchanges', value })
+  })
+
   it('says which operations did not answer', () => {
     const others = choices.contract.operations.map(({ id }) => id).filter((id) => id !== 'listDomains')
     const value = `${others.join(', ')}; a longer recording, or verify, shows them`

@@ -236,6 +236,38 @@ describe('a failure', () => {
   })
 })
 
+describe('a page without a header field of the service', () => {
+  const HTML = { 'content-type': 'text/html; charset=utf-8' }
+  const only =
+    (headers: Record<string, string>): Change =>
+    ({ response, ...exchange }) => ({ ...exchange, response: response && { ...response, headers } })
+
+  it.each<[what: string, made: Made, headers?: Record<string, string>]>([
+    ['of a firewall', list({ status: 403, body: '<html>' })],
+    ['of a login', list({ status: 200, body: '<!doctype html><form>' })],
+    ['without a type', list({ status: 413, body: ' <h1>Too large</h1>' }), {}],
+    ['of words', list({ status: 429, body: 'Slow down.' })],
+    ['to HEAD', { path: '/domains', method: 'HEAD', status: 401 }],
+    ['of a host that is not there', list({ status: 521, body: '<html>' })],
+    ['for a method', { path: '/domains', method: 'PUT', status: 405, body: '<html>' }],
+  ])('is nobody known, so that it cannot be told what the service did: %s', (_, made, headers = HTML) => {
+    const [found, ...others] = find(made, only(headers)).filter((each) => partyOf(each) === 'service')
+    expect([found?.id, others]).toEqual([expect.stringMatching(/^cannot-tell\/.*\/page$/), []])
+  })
+
+  it.each<[what: string, made: Made, headers?: Record<string, string>]>([
+    ['a header field of the service', list({ status: 403, body: '<html>' }), { ...HTML, 'x-ratelimit-limit': '30' }],
+    ['JSON in it', list({ status: 403, body: { message: 'Forbidden' } })],
+    ['the envelope in it', list()],
+    ['nothing in it', list({ status: 403, body: undefined })],
+    ['the failure of a framework', list({ status: 500, body: '<html>' })],
+  ])('is an answer of the service with %s', (_, made, headers = HTML) => {
+    const found = find(made, only(headers))
+    expect(found.some(isFailure)).toBe(true)
+    expect(found.map(({ label }) => label)).not.toContain('cannot tell')
+  })
+})
+
 describe('nothing is wrong with', () => {
   const preflight = { Origin: 'http://a.example', 'Access-Control-Request-Method': 'GET' }
   it.each<[title: string, made: Made, change?: Change]>([
@@ -255,6 +287,11 @@ describe('nothing is wrong with', () => {
     ['415 for another type', { ...ADD, fields: TEXT, status: 415, body: failure('invalid_request_body') }],
     ['414', { ...ADD, status: 414, body: failure('request_too_large') }],
     ['304 for what has not changed', list({ fields: { 'If-None-Match': '"a"' }, status: 304, body: undefined })],
+    [
+      '304 for a condition that the recording does not show',
+      list({ status: 304, body: undefined }),
+      (exchange) => ({ ...exchange, request: { ...exchange.request, hidden: ['if-none-match'] } }),
+    ],
     ['a parameter of the type', withHeaders({ 'Content-Type': 'application/json; charset=ISO-8859-1; profile=x' })],
     ['any other header field', withHeaders({ 'Access-Control-Allow-Origin': '*', Vary: 'Origin' })],
   ])('%s', (_, made, change) => {

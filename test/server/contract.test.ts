@@ -35,6 +35,11 @@ describe('In a response, a contract finds', () => {
         ...['200/response/headers/content-type', '200/response/headers/x-request-id/required'],
       ],
     ],
+    [
+      'a page, which is its own',
+      (response) => response.status(403).send('<html>No.</html>'),
+      ['403/response/body', '403/response/headers/content-type', '403/response/headers/x-request-id/required'],
+    ],
     ['no JSON', (response) => json(response).send('[object Object]'), ['200/response/body']],
     ['a code of another operation', refuse(409, 'duplicate_name'), ['409/response/code/duplicate_name']],
     [

@@ -74,7 +74,7 @@ function readContent(
   if (content['_redacted'] === true) return unknownBody(REDACTED)
   const text = String(content['text'])
   const isBase64 = [content['encoding'], content['_encoding']].some((each) => /^base64$/i.test(String(each)))
-  const isPacked = isBase64 && !/^\s*[[{]/.test(text)
+  const isPacked = isBase64 ? !/^\s*[[{]/.test(text) : !isOwn && isEncodedJson(text)
   const body = new KnownBody(isPacked ? Buffer.from(text, 'base64') : text)
   if (body.size > LARGEST_BODY) return unknownBody(`The body of the ${what} is larger than ${LARGEST_BODY} bytes.`)
   const coding = fieldOf(fields, 'content-encoding')?.trim().toLowerCase() ?? 'identity'
@@ -89,9 +89,20 @@ function readContent(
   const expected = coding === 'identity' ? length : undefined
   // A recorder may have removed the coding and its header field. Then there are more bytes than announced.
   const isChanged = expected !== undefined && (what === 'request' ? body.size !== expected : body.size < expected)
-  const isCut = size !== undefined && body.size < size && readJson(plain) === undefined
-  if (isChanged || isCut) return unknownBody(`The recording does not have all bytes of the body of the ${what}.`)
+  const isShort = (size !== undefined && body.size < size) || (!isOwn && isShortened(plain))
+  if (isChanged || (isShort && readJson(plain) === undefined))
+    return unknownBody(`The recording does not have all bytes of the body of the ${what}.`)
   return decoded
+}
+
+/** Whether a text begins like JSON, and ends with a sign for the rest. */
+function isShortened(text: string): boolean {
+  return /(?:\.{3}|…)\s*$/.test(text.slice(-9)) && /^\s*[[{]/.test(text)
+}
+
+/** Whether a text is base64 of a JSON object, although the recorder does not say so. */
+function isEncodedJson(text: string): boolean {
+  return /^e[wy][\w+/]*={0,2}$/.test(text) && readJson(Buffer.from(text, 'base64').toString()) !== undefined
 }
 
 function lengthIn(fields: HeaderFields): number | undefined {

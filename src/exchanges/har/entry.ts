@@ -85,14 +85,27 @@ function sumOf(timings: unknown): number | undefined {
   return parts.length === 0 ? undefined : parts.reduce((sum, part) => sum + part, 0)
 }
 
-/** Why an entry is no exchange with the service; `undefined` if it is one. */
-export function asideOf(entry: Json, method: string): Aside | undefined {
+/**
+ * Whether an entry looks as if a browser had the response already. Firefox and Firebug tell it by the entry of their
+ * cache. Playwright tells it by a body of which nothing was transferred, from which it subtracts the header. Other
+ * recorders may write the same always, so it is known only if some entry of the file does not look so.
+ */
+export function looksCached({ request, response, cache }: Json): boolean {
+  if (!isObject(request) || request['method'] !== 'GET' || !isObject(response)) return false
+  const { status, content, bodySize, _transferSize: transferred } = response
+  if (isObject(cache) && (isObject(cache['afterRequest']) || isObject(cache['beforeRequest']))) return status !== 304
+  const hasContent = isObject(content) && Number(content['size']) > 0
+  return transferred === 0 && Number(bodySize) < 0 && hasContent && response['_fetchedViaServiceWorker'] !== true
+}
+
+/** Why an entry is no exchange with the service; `undefined` if it is one. `isCached`: whether it certainly looks cached. */
+export function asideOf(entry: Json, method: string, isCached: boolean): Aside | undefined {
   const response = isObject(entry['response']) ? entry['response'] : {}
   const { _fetchType: fetched } = entry
-  const isCached = [entry['_fromCache'], entry['fromCache']].some(
+  const isMarked = [entry['_fromCache'], entry['fromCache']].some(
     (from) => from === true || (typeof from === 'string' && from !== ''),
   )
-  if (isCached || response['_fromDiskCache'] === true || /cache/i.test(String(fetched))) return 'cache'
+  if (isCached || isMarked || response['_fromDiskCache'] === true || /cache/i.test(String(fetched))) return 'cache'
   if (entry['_wasFulfilled'] === true || response['_wasFulfilled'] === true || fetched === 'Inspector Override')
     return 'fulfilled'
   const source = response['_serviceWorkerResponseSource'] ?? response['_responseServiceWorkerSource']
@@ -142,6 +155,14 @@ export function requestFieldsOf(request: Json, fields: HeaderFields): HeaderFiel
   const isMissing = fields.length === 0 || (type !== undefined && isReplaced(type))
   if (!isMissing || typeof mimeType !== 'string' || mimeType === '' || isReplaced(mimeType)) return fields
   return [...fields.filter(([name]) => name.toLowerCase() !== 'content-type'), ['content-type', mimeType]]
+}
+
+/** The header fields of a response of another site that a browser always shows to the script of a page (Fetch §2.2.2). */
+const SAFELISTED = /^(?:cache-control|content-(?:language|length|type)|expires|last-modified|pragma)$/i
+
+/** Whether a recorder in a page sees a header field of this name. If it sees no others, it does not show what was sent. */
+export function isSafelisted(name: string): boolean {
+  return SAFELISTED.test(name)
 }
 
 export function fieldOf(fields: HeaderFields, wanted: string): string | undefined {

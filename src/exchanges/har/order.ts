@@ -6,6 +6,12 @@ import type { HarFile } from './file.ts'
 export interface Recording extends Pick<HarFile, 'path' | 'isOwn'> {
   /** Whether it shows the key of some request. Otherwise, whoever made it has taken out all of them. */
   hasKeys: boolean
+  /** Whether it shows which responses a browser had already: `looksCached` is not true of all entries. */
+  showsCache: boolean
+  /** Whether its times tell entries apart: somebody may have set all of them to one. */
+  hasTimes: boolean
+  /** Whether some response has a header field that a browser keeps from the script of a page. */
+  hasFields: boolean
 }
 
 /** An entry that is an exchange with the service. */
@@ -45,11 +51,14 @@ export function findOverlaps(found: readonly FoundExchange[]): readonly boolean[
 
 /** In milliseconds: how much later the second observer of an exchange may have seen it. */
 const DELAY = 10_000
+/** The same between two observers in one file, such as a page and a proxy on its machine. */
+const DELAY_IN_FILE = 5
 
 /**
  * Leaves out exchanges that are recorded a second time: by the page and by its service worker, by two recorders, or by
  * two exports of one recording. Only different observers repeat an exchange: if one observer has seen an answer twice,
- * the service has given it twice. The exchanges are in order of time; of two entries, the one with a body stays.
+ * the service has given it twice. Of two observers in one file, both have seen it at the same time. The exchanges are in
+ * order of time; of two entries, the one with a body stays.
  */
 export function withoutRepeated(found: readonly FoundExchange[]): readonly FoundExchange[] {
   const dropped = new Set<FoundExchange>()
@@ -70,13 +79,27 @@ export function withoutRepeated(found: readonly FoundExchange[]): readonly Found
   return dropped.size === 0 ? found : found.filter((exchange) => !dropped.has(exchange))
 }
 
-/** Whether two exchanges are one. Without a request id, a file that has both says that there were two. */
+/**
+ * Whether two exchanges are one. Without a request id, equal times say so, unless the times of a file say nothing; but a
+ * file that has both says that there were two.
+ */
 function isSame(one: FoundExchange, other: FoundExchange, isNamed: boolean): boolean {
   const isSameFile = one.recording === other.recording
-  if (!isNamed) return !isSameFile
+  if (!isNamed) return !isSameFile && one.recording.hasTimes && other.recording.hasTimes
+  // This program records each exchange once.
+  if (isSameFile && one.recording.isOwn) return false
   if (one.at === other.at && one.until === other.until) return true
-  const isSameObserver = isSameFile && observerOf(one.entry) === observerOf(other.entry)
-  return !isSameObserver && other.at <= one.until + DELAY
+  const isSameKind = isSameFile && observerOf(one.entry) === observerOf(other.entry)
+  if (!isSameKind) return other.at <= one.until + DELAY
+  const isAtOnce = other.at < one.until || other.at <= one.at + DELAY_IN_FILE
+  return isAtOnce && DIFFERENT_IN_EACH.every((name) => shownIn(one, name) === shownIn(other, name))
+}
+
+/** What another answer with the same id would say in another way. */
+const DIFFERENT_IN_EACH = ['date', 'x-ratelimit-remaining']
+
+function shownIn({ entry }: FoundExchange, name: string): string | undefined {
+  return fieldsOf(entry['response'], name)[0]?.[1]
 }
 
 /** If a service worker fetches for a page, the request of the page and that of the worker may both be recorded. */

@@ -7,7 +7,7 @@ import { shorten } from '../../ground/show.ts'
 import { redactTarget } from '../../journal/redaction/redaction.ts'
 import type { Credentials, Exchange, SeenBody, SeenRequest, SeenResponse } from '../exchange.ts'
 import { type HeaderFields, Keys, readFields, redactBody } from '../keys.ts'
-import { changesSomething } from '../reading.ts'
+import { changesSomething, OF_SERVICE } from '../reading.ts'
 import { hidesKey } from './blacked-out.ts'
 import { requestBodyOf, responseBodyOf } from './body.ts'
 import {
@@ -16,6 +16,8 @@ import {
   fieldOf,
   fieldsOf,
   hidesId,
+  isSafelisted,
+  looksCached,
   requestFieldsOf,
   requestLineOf,
   spanOf,
@@ -127,7 +129,10 @@ export class HarRecording {
 
   /** The exchanges in a file. */
   #find({ entries, path, isOwn, broken }: HarFile): FoundExchange[] {
-    const recording = { path, isOwn, hasKeys: false }
+    const showsCache = entries.some((entry) => isObject(entry) && !looksCached(entry))
+    const times = entries.map((entry) => (isObject(entry) ? entry['startedDateTime'] : undefined))
+    const hasTimes = entries.length < 2 || times.some((time) => time !== times[0])
+    const recording = { path, isOwn, hasKeys: false, showsCache, hasTimes, hasFields: false }
     const { tally } = this
     const found: FoundExchange[] = []
     let isAfterGap = false
@@ -170,7 +175,7 @@ export class HarRecording {
     const span = spanOf(entry)
     if (typeof span === 'string') return span
     if (!isOwn && hidesId(place.target)) return 'has an address of which a part was blacked out'
-    const aside = asideOf(entry, method)
+    const aside = asideOf(entry, method, recording.showsCache && looksCached(entry))
     if (aside !== undefined) {
       this.tally[aside]++
       return undefined
@@ -182,6 +187,7 @@ export class HarRecording {
       if (isKey(written)) recording.hasKeys = true
       this.#keys.credentialsOf(sent)
     }
+    recording.hasFields ||= isOwn || fieldsOf(entry['response']).some(([name]) => !isSafelisted(name))
     const { at, until, over } = span
     const [target, status] = [this.#basePath + rest, statusOf(entry['response'])]
     const mayChange = changesSomething(method)
@@ -196,10 +202,14 @@ export class HarRecording {
     const [asked, answered] = [fieldsOf(request), fieldsOf(response)]
     const split = (fields: HeaderFields) => (isOwn ? { shown: fields, hidden: [] } : splitFields(fields))
     const [sent, came] = [split(requestFieldsOf(request, asked)), split(answered)]
+    const kept = recording.hasFields ? came.hidden : [...came.hidden, ...OF_SERVICE]
     const redact = this.#keys.redactorFor({ target, fields: [...sent.shown, ...came.shown] })
     const headers = readFields(came.shown, redact)
     const name = headers['x-request-id'] ?? ''
     const ordinal = `${this.#isSeveral ? `${basename(path)} ` : ''}entry ${number}`
+    // A browser asks for a new version of what it has after some recorders have seen the request.
+    const lacksCondition = !isOwn && status === 304 && CONDITIONS.every((field) => fieldOf(asked, field) === undefined)
+    const hidden = lacksCondition ? [...sent.hidden, ...CONDITIONS] : sent.hidden
     const seen: SeenRequest = {
       method,
       target: redactTarget(target, redact),
@@ -208,7 +218,7 @@ export class HarRecording {
       body: MEANING.some((field) => sent.hidden.includes(field))
         ? UNREADABLE
         : redactBody(requestBodyOf(request, { isOwn, fields: asked }), redact),
-      ...(sent.hidden.length > 0 && { hidden: sent.hidden }),
+      ...(hidden.length > 0 && { hidden }),
     }
     // No service sends a response without header fields, so the recorder has left them out.
     const isAnswered = status !== undefined && (answered.length > 0 || isOwn)
@@ -217,7 +227,7 @@ export class HarRecording {
           status,
           headers,
           body: redactBody(responseBodyOf(response, { isOwn, method, status, fields: answered }), redact),
-          ...(came.hidden.length > 0 && { hidden: came.hidden }),
+          ...(kept.length > 0 && { hidden: kept }),
         }
       : undefined
     const id = name !== '' && name.length <= LONGEST_ID ? name : ordinal
@@ -246,4 +256,5 @@ const isKey = memoize((written) => presentedSecretIn(written.trim()) !== undefin
 
 /** A request whose body may be read in another way if one of these fields is unknown. */
 const MEANING = ['content-type', 'content-encoding']
+const CONDITIONS = ['if-none-match', 'if-modified-since']
 const UNREADABLE: SeenBody = { isKnown: false, reason: 'The recording hides the type of the body of the request.' }

@@ -91,6 +91,26 @@ describe('A header field', () => {
     ])
   })
 
+  it('of the service is hidden in a recording that has only those that a browser shows to the script of a page', async () => {
+    const response = fieldsOf({ 'content-type': 'application/json', 'Content-Length': '49', Expires: '0' })
+    const hidden = ['x-request-id', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']
+    expect((await readEntries({ response }, { response, after: 9 })).read.map((each) => each.response?.hidden)).toEqual(
+      [hidden, hidden],
+    )
+    const dated = fieldsOf({ 'content-type': 'application/json', Date: 'Thu, 15 Jan 2026 09:30:00 GMT' })
+    const { read } = await readEntries({ response }, { response: dated, after: 9 })
+    for (const each of read) expect(each.response).not.toHaveProperty('hidden')
+  })
+
+  it('that a browser sent for a new version is hidden where only the answer tells that it was sent', async () => {
+    const hidden = ['if-none-match', 'if-modified-since']
+    const response = { status: 304 }
+    expect((await readEntry({ response }))?.request.hidden).toEqual(hidden)
+    const asked = await readEntry({ response, request: fieldsOf({ 'If-None-Match': '"a"' }) })
+    expect(asked?.request).not.toHaveProperty('hidden')
+    expect((await readEntry({}))?.request).not.toHaveProperty('hidden')
+  })
+
   it('about the type of a body is that of the body where it is hidden', async () => {
     const postData = { mimeType: 'application/json', text: '{}' }
     const request = { ...fieldsOf({ 'content-type': '[REDACTED]' }), postData }
@@ -140,6 +160,11 @@ describe('A body', () => {
     ['a text that was gzip', { size: 50, text: BODY }, gzipped, BODY],
     ['base64 that is gzip', base64(gzipSync(BODY)), gzipped, BODY],
     ['half of the text', { size: 50, text: BODY.slice(0, 20) }, undefined, /does not have all bytes/],
+    ['half of the text and dots', { size: 23, text: `${BODY.slice(0, 20)}...` }, undefined, /does not have all bytes/],
+    ['half of the text and an ellipsis', { text: `${BODY.slice(0, 20)} …\n` }, undefined, /does not have all bytes/],
+    ['a text with dots at its end', { size: 9, text: 'Wait a bit...' }, undefined, 'Wait a bit...'],
+    ['base64 that is not called so', { size: 50, text: Buffer.from(BODY).toString('base64') }, undefined, BODY],
+    ['a word that looks like base64', { size: 8, text: 'eyelines' }, undefined, 'eyelines'],
     ['no body by its status', { text: undefined }, { status: 204 }, ''],
     ['JSON in place of its text', { text: { success: true }, size: 50 }, undefined, /does not have the body/],
     ['nothing at all', { text: undefined, size: undefined }, { content: null }, /does not have the body/],
@@ -174,8 +199,40 @@ it('An answer that no service gave is left out, but not one that a service worke
   expect({ size, ...tally }).toMatchObject({ size: 1, cache: 2, fulfilled: 2 })
 })
 
+describe('An answer that a browser had already', () => {
+  const PLAYWRIGHT = { _transferSize: 0, headersSize: 427, bodySize: -427 }
+  const FIREFOX = { cache: { afterRequest: {} } }
+  const FIREBUG = { cache: { beforeRequest: { lastAccess: '', eTag: '', hitCount: 1 } } }
+
+  it.each<[what: string, entry: EntryOptions, isCached?: boolean]>([
+    ['Playwright', { response: PLAYWRIGHT }, true],
+    ['Firefox', { more: FIREFOX }, true],
+    ['Firebug', { more: FIREBUG }, true],
+    ['that was asked whether it is still right', { response: { status: 304 }, more: FIREBUG }],
+    ['no state of a cache', { more: { cache: { beforeRequest: null, afterRequest: null } } }],
+    ['to a write', { method: 'POST', response: PLAYWRIGHT }],
+    ['to HEAD', { method: 'HEAD', response: PLAYWRIGHT, content: { size: 0 } }],
+    ['of only a header', { response: { ...PLAYWRIGHT, status: 204 }, content: { size: 0, text: '' } }],
+    ['a size that is not known', { response: { _transferSize: -1 } }],
+    ['a size of the body alone', { response: { _transferSize: 0, bodySize: 49 } }],
+    ['a worker that asked for it', { response: { ...PLAYWRIGHT, _fetchedViaServiceWorker: true } }],
+  ])('is left out only where that is certain: %s', async (_, entry, isCached = false) => {
+    const { tally } = await readEntries({ response: { _transferSize: 500 } }, { ...entry, after: 50 })
+    expect(tally.cache).toBe(isCached ? 1 : 0)
+  })
+
+  it.each([{ response: PLAYWRIGHT }, { more: FIREFOX }])(
+    'is not known where a recorder writes the same for every entry: %j',
+    async (entry) => {
+      expect(await readEntries(entry, { ...entry, after: 50 })).toMatchObject({ size: 2, tally: { cache: 0 } })
+    },
+  )
+})
+
 describe('An exchange that is recorded twice', () => {
   const id = fieldsOf({ 'content-type': 'application/json', 'x-request-id': 'one' })
+  const counted = (left: number) => ({ headers: [...id.headers, { name: 'X-RateLimit-Remaining', value: left }] })
+  const dated = (second: number) => ({ headers: [...id.headers, { name: 'Date', value: `second ${second}` }] })
   const worker = { _serviceWorkerRef: 'worker@1' }
   const empty = { text: '', size: 0 }
   const page = { _fetchedViaServiceWorker: true }
@@ -185,6 +242,8 @@ describe('An exchange that is recorded twice', () => {
     ['by its worker first', { response: id, content: empty, more: worker }, { after: 1, response: id }],
     ['by Chrome', { response: { ...id, ...page }, time: 90 }, { after: 20, response: id }],
     ['twice in a file', { response: id }, { response: id }],
+    ['by two recorders a few milliseconds apart', { response: id, time: 2 }, { after: 3, response: id, time: 2 }],
+    ['by a recorder around another one', { response: id }, { after: 9, response: id, time: 2 }],
   ])('counts once, with its body: %s', async (_, one, other) => {
     const { read, tally } = await readEntries(one, other)
     expect(tally).toMatchObject({ repeated: 1, elsewhere: 0 })
@@ -193,6 +252,8 @@ describe('An exchange that is recorded twice', () => {
 
   it.each<[what: string, ...entries: [EntryOptions, EntryOptions]]>([
     ['one observer has seen it twice', { response: id }, { after: 20, response: id }],
+    ['one observer has seen it twice at once', { response: counted(29) }, { after: 3, response: counted(28) }],
+    ['another second of the service', { response: dated(1) }, { after: 3, response: dated(2) }],
     ['another address', { response: id }, { after: 20, url: '/dmarc', response: id, more: worker }],
     ['another status', { response: id }, { after: 20, response: { ...id, status: 400 }, more: worker }],
     ['another id', { response: id }, { after: 20, more: worker }],
@@ -202,17 +263,29 @@ describe('An exchange that is recorded twice', () => {
     expect(await readEntries(one, other)).toMatchObject({ size: 2, tally: { repeated: 0 } })
   })
 
-  it('counts once in all files: two exports of one recording, and two recorders', async () => {
+  const readAll = (...files: EntryOptions[][]) => {
     const folder = temporaryFolder()
-    const unnamed = { after: 500, response: fieldsOf({ 'content-type': 'application/json' }) }
-    const texts = [
-      harOf([entryOf({ response: id }), entryOf(unnamed)]),
-      harOf([entryOf({ response: id }), entryOf(unnamed), entryOf({ ...unnamed, url: '/dmarc' })]),
-      harOf([entryOf({ after: 3, time: 10, response: id })]),
+    const paths = files.map((_, index) => join(folder, `${index}.har`))
+    for (const [index, entries] of files.entries()) writeFileSync(paths[index] ?? '', harOf(entries.map(entryOf)))
+    return readFiles(paths)
+  }
+  const unnamed = { response: fieldsOf({ 'content-type': 'application/json' }) }
+
+  it('counts once in all files: two exports of one recording, and two recorders', async () => {
+    const later = { ...unnamed, after: 500 }
+    const files = [
+      [{ response: id }, later],
+      [{ response: id }, later, { ...later, url: '/dmarc' }],
+      [{ after: 3, time: 10, response: id }],
     ]
-    const paths = texts.map((_, index) => join(folder, `${index}.har`))
-    for (const [index, text] of texts.entries()) writeFileSync(paths[index] ?? '', text)
-    expect(await readFiles(paths)).toMatchObject({ size: 3, tally: { repeated: 3 } })
+    expect(await readAll(...files)).toMatchObject({ size: 3, tally: { repeated: 3 } })
+    expect(await readAll([unnamed], [unnamed])).toMatchObject({ size: 1, tally: { repeated: 1 } })
+  })
+
+  it('is not known by its time in a file in which all entries have the same', async () => {
+    const timeless = [unnamed, { ...unnamed, method: 'POST' }]
+    expect(await readAll(timeless, timeless)).toMatchObject({ size: 4, tally: { repeated: 0 } })
+    expect(await readAll(timeless, [unnamed])).toMatchObject({ size: 3, tally: { repeated: 0 } })
   })
 })
 
@@ -229,6 +302,13 @@ describe('A recording of this program', () => {
     expectBody(read[0]?.response?.body, '"***"')
     expect(read[1]?.request.credentials).toMatchObject({ kind: 'sent', scheme: 'Bearer' })
     expectBody(read[1]?.response?.body, '')
+    const [unasked] = (await own({ response: { status: 304 } })).read
+    expect(unasked?.request).not.toHaveProperty('hidden')
+  })
+
+  it('has each exchange once: what is in it twice was sent twice', async () => {
+    const response = fieldsOf({ 'x-request-id': 'one' })
+    expect(await own({ response }, { after: 1, response })).toMatchObject({ size: 2, tally: { repeated: 0 } })
   })
 })
 
