@@ -45,7 +45,7 @@ class Hindrance extends Error {
 
 /** How many requests `restore` may send to each path: enough to remove all domains a second time. */
 export function costOfRestoring(groups: number, domains: number): Record<string, number> {
-  return { '/domaingroups': 6 + groups, '/domains': 4 + 2 * Math.max(1, Math.ceil(domains / MOST_ADDED)) }
+  return { '/domaingroups': 6 + groups, '/domains': 3 + 2 * Math.max(1, Math.ceil(domains / MOST_ADDED)) }
 }
 
 /** One kind of items: its list, and how to remove what the run has in it. */

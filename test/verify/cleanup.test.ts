@@ -14,10 +14,18 @@ const MARK = 'verify-x1'
 const OWN = Array.from({ length: 60 }, (_, index) => `${MARK}-${index}.example`)
 const CREATIONS: readonly ProbeRequest[] = [
   { method: 'POST', path: '/domains', body: { domains: OWN.slice(0, 50) } },
-  { method: 'POST', path: '/domains', body: { domains: OWN.slice(50) } },
+  { method: 'POST', path: '/domains', body: { domains: OWN.slice(50).map((name) => name.toUpperCase()) } },
   { method: 'POST', path: '/domaingroups', body: { name: `${MARK} 1`, domains: OWN.slice(0, 2) } },
   { method: 'POST', path: '/domaingroups', body: { name: `${MARK} 2` } },
 ]
+
+/** An addition is answered with the names as they were sent. */
+const echoing: Way = async (request, send) => {
+  const response = await send(request)
+  if (request.method !== 'POST' || request.path !== '/domains') return response
+  const { domains } = JSON.parse(`${request.body}`)
+  return answer(200, JSON.stringify({ success: true, data: { message: 'Added.', domains, count: domains.length } }))
+}
 
 /** Creates items in an account of others, and removes them. `way` is the way of the requests of the cleanup. */
 async function restoreAfter(way: Way, creations = CREATIONS) {
@@ -27,7 +35,7 @@ async function restoreAfter(way: Way, creations = CREATIONS) {
   const send = sendTo(new URL(service.baseUrl), 5_000)
   let isCleaning = false
   const conversation = new Conversation({
-    send: (request) => (isCleaning ? way(request, send) : send(request)),
+    send: (request) => (isCleaning ? way : echoing)(request, send),
     ...{ contract: choices.contract, clock: systemClock, reserve: 0, holdings, apiKey: API_KEY },
     ...{ ledger: NO_LEDGER, judge: undefined, writes: true, waits: false, tell: () => {} },
     sleep: async (milliseconds) => service.advance(milliseconds),
@@ -94,6 +102,16 @@ function first(count: number, isOne: (request: WireRequest) => boolean) {
 }
 const isList = ({ method }: WireRequest) => method === 'GET'
 
+/** The list of domains after the removal has nothing yet. */
+function emptyList(): Way {
+  const isEmpty = first(1, (request) => isList(request) && request.path === '/domains')
+  let isRemoved = false
+  return async (request, send) => {
+    isRemoved ||= isRemovalOf('/domains')(request)
+    return isRemoved && isEmpty(request) ? answer(200, '{"success":true,"data":{"domains":[]}}') : send(request)
+  }
+}
+
 /** Another client removes a domain of the run between the list and the removal. */
 function racing(): Way {
   let isOver = false
@@ -126,6 +144,7 @@ describe('the cleanup of verify', () => {
     ['the removal of one group gets such a page twice', instead(page, twoOfOne())],
     ['a new domain cannot be removed for a while', instead(busy, first(3, isRemovalOf('/domains')))],
     ['another client removes one of its domains', racing()],
+    ['a list lacks for a moment what others have', emptyList()],
     ['a list gets a page', instead({ ...page, status: 403 }, first(2, isList))],
     ['a list gets a redirect', instead(login, first(2, isList))],
     ['a list gets a failure', instead(failure, first(2, isList))],
@@ -147,6 +166,11 @@ describe('the cleanup of verify', () => {
     expect(cleanup.left.domains).toHaveLength(domains)
   })
 
+  it('names domains that are left as the list spells them', async () => {
+    const { cleanup } = await restoreAfter(instead(limited, isRemovalOf('/domains')))
+    expect(cleanup.left.domains.toSorted()).toEqual(OWN.toSorted())
+  })
+
   it('removes all but the domain that the service keeps, and asks few times for it', async () => {
     let removals = 0
     const { cleanup } = await restoreAfter((request, send) => {
@@ -157,6 +181,17 @@ describe('the cleanup of verify', () => {
     expect(cleanup).toMatchObject({ restored: false, left: { domains: [OWN[7]], groups: [] } })
     expect(cleanup.removed).toEqual({ domains: 59, groups: 2 })
     expect(removals).toBeLessThan(20)
+  })
+
+  it('asks once more for all at once before it tries halves', async () => {
+    const isRefused = first(2, isRemovalOf('/domains'))
+    const removals: WireRequest[] = []
+    const { cleanup } = await restoreAfter(async (request, send) => {
+      if (isRemovalOf('/domains')(request)) removals.push(request)
+      return isRefused(request) ? busy : send(request)
+    })
+    expect(cleanup.restored).toBe(true)
+    expect(removals).toHaveLength(4)
   })
 
   it('removes the groups before the domains that they have', async () => {
