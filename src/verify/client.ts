@@ -55,6 +55,11 @@ export function sendTo(base: URL, timeout: number): Send {
     })
     // What fails after the response has begun is an error of the response.
     sent.on('error', () => {})
+    // Node.js takes 101 for no response (RFC 9110 §15.2.2), although nobody has asked for another protocol.
+    sent.on('upgrade', ({ statusCode }, socket) => {
+      socket.destroy()
+      sent.emit('error', new ConnectionError(`what came back is no response, but another protocol (${statusCode})`))
+    })
     try {
       sent.end(body)
       const [response] = (await once(sent, 'response')) as [IncomingMessage]

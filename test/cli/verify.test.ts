@@ -54,6 +54,12 @@ const BAD_TARGETS: readonly (readonly [what: string, serve: Serve, code: 1 | 3, 
   ['answers 500 to everything', answers(500, json, envelope('internal_error')), 1, /500, 500, 500/],
   ['has no request left', answers(429, HALF_AN_HOUR), 1, /\(429\); come back in 30 min, or give --wait$/],
   ['speaks something else', speaks((socket) => socket.end('220 mail\r\n')), 3, /not HTTP/],
+  [
+    'changes to another protocol',
+    speaks((socket) => socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n')),
+    3,
+    /no response, but another protocol \(101\)$/,
+  ],
   ['says nothing', speaks(() => {}), 3, /within 1 s \(--timeout\)/],
   [
     'sends a huge header',
