@@ -198,8 +198,10 @@ function listIn<Item>(
 ): readonly Item[] | string {
   const listed = isDone(answer) ? read(answer.data) : undefined
   if (listed !== undefined) return listed
-  const said = [answer.response.status, answer.code].filter(Boolean).join(' ')
-  return `a list was answered with ${said}${isDone(answer) ? ' and no list that can be read' : ''}`
+  const { status, body } = answer.response
+  const said = [status, answer.code].filter(Boolean).join(' ')
+  const why = body.isKnown ? '' : ` (${body.reason})`
+  return `a list was answered with ${said}${isDone(answer) ? ` and no list that can be read${why}` : ''}`
 }
 
 /** What lists have shown of the run: names of domains, and ids of groups. */

@@ -152,7 +152,7 @@ describe('the cleanup of verify', () => {
     ['nothing was created', plain, []],
   ])('leaves nothing where %s', async (_, way, creations) => {
     const { cleanup, isAsBefore } = await restoreAfter(way, creations)
-    expect(cleanup).toMatchObject({ restored: true, left: { domains: [], groups: [] } })
+    expect(cleanup).toMatchObject({ restored: true, left: { domains: [], groups: [] }, lost: [] })
     expect(isAsBefore).toBe(true)
   })
 
