@@ -36,7 +36,12 @@ function speaks(speak: (socket: Socket) => void): Serve {
 const HALF_AN_HOUR = { ...json, 'x-ratelimit-reset': '1768471200', date: 'Thu, 15 Jan 2026 09:30:00 GMT' }
 
 const BAD_TARGETS: readonly (readonly [what: string, serve: Serve, code: 1 | 3, says: RegExp, scheme?: 'https:'])[] = [
-  ['redirects', answers(301, { location: 'https://a.example/' }), 1, /redirects to https:\/\/a\.example\/ \(301\)/],
+  [
+    'redirects',
+    answers(301, { location: 'https://a.example/' }),
+    1,
+    /redirects to https:\/\/a\.example\/ \(301\); if its API is there, give that base URL$/,
+  ],
   ['has a code in red', answers(401, json, envelope('\u001b[31mred')), 1, /refuses the key \(401 \\u001b\[31mred\)/],
   [
     'has a web page',
@@ -86,6 +91,12 @@ describe('verify', () => {
 
   it('needs a key', async () => {
     await expectRefusal(['verify', '--base-url', 'http://127.0.0.1:9/'], 2, '--api-key KEY: is needed…')
+  })
+
+  it('refuses to write and not to write at once', async () => {
+    const both = ['--allow-writes', '--read-only']
+    const args = ['verify', '--base-url', 'http://127.0.0.1:9/', ...both]
+    await expectRefusal(args, 2, /^--allow-writes true: must be left out, because --read-only/, { environment: KEY })
   })
 
   it('prints its plan without sending anything', async ({ folder }) => {

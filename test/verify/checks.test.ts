@@ -29,7 +29,8 @@ async function checksOf({ minReached = 0, soleWriter = false, ...terms }: Terms)
     .map(({ message, level }) => {
       return { why: /because (.*):/.exec(message)?.[1], level, waits: message.includes('--wait') }
     })
-  return { verdict, lacks, unasked, checks, check: (id: string) => checks.find((each) => each.id === id) }
+  const errors = findings.filter(({ level }) => level === 'error').map(({ message }) => message)
+  return { verdict, lacks, unasked, errors, checks, check: (id: string) => checks.find((each) => each.id === id) }
 }
 
 describe('a rule', () => {
@@ -121,6 +122,19 @@ describe('a run', () => {
     expect({ outcome, verdict }).toEqual(ends)
     expect(lacks).toContain('It is not shown that the account is as before.')
     expect(message).toContain(`the group ${group} is gone`)
+  })
+
+  it('that could not remove its items is inconclusive, and says so as an error', async () => {
+    const page = { status: 403, rawHeaders: ['Content-Type', 'text/html'], body: Buffer.from('<html></html>') }
+    let isRestoring = false
+    const onProgress = (line: string) => {
+      isRestoring ||= line.includes('restores the account')
+    }
+    const way: Way = async (request, send) => (isRestoring ? page : send(request))
+    const terms = { way, onProgress, judge: NO_JUDGE, plan: SHORT }
+    const { check, verdict, errors } = await checksOf(terms)
+    expect([verdict, check('restoration')?.outcome]).toEqual(['inconclusive', 'fail'])
+    expect(errors).toEqual([expect.stringMatching(/a list was answered with 403.*; still there: the domain verify-/)])
   })
 
   it.each([
