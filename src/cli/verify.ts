@@ -96,6 +96,9 @@ type VerifyReading = Reading<typeof OPTIONS>
 
 export const verify = defineCommand('verify', OPTIONS, async (reading, terminal) => {
   const { values, sources } = reading
+  if (values.readOnly && values.allowWrites) {
+    throw new UsageError(`${sources.allowWrites}: must be left out, because --read-only sends no writes`)
+  }
   const review = await openReview('verify', reading, [
     { source: sources.sweep, file: values.sweep, isRead: true },
     { source: sources.ledger, file: values.ledger },

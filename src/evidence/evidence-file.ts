@@ -103,7 +103,7 @@ function showFinding(finding: KeptFinding, show: Redact): Evidence['findings'][n
 export async function writeEvidence(file: string, conclusion: Concluded, options: EvidenceOptions): Promise<void> {
   const text = `${JSON.stringify(describeEvidence(conclusion, options))}\n`
   const reason = await writeTarget(file, text, OWNER_ONLY)
-  if (reason !== undefined) throw new EvidenceError(file, '', `The evidence ${reason}.`)
+  if (reason !== undefined) throw new EvidenceError(file, '', `${reason}.`)
 }
 
 /**

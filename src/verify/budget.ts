@@ -78,7 +78,7 @@ export class RequestBudget {
     if (spending === undefined) return
     const { window } = spending
     spending.remaining = isRefused ? 0 : (readCount(headers['x-ratelimit-remaining']) ?? spending.remaining)
-    const seconds = readReset(headers) ?? (isRefused ? window : undefined)
+    const seconds = readReset(headers) ?? (isRefused ? (readCount(headers['retry-after']) ?? window) : undefined)
     if (seconds !== undefined) spending.endsAt = this.#now() + Math.min(Math.max(1, seconds), window) * 1000
   }
 

@@ -56,6 +56,8 @@ type Outcome = Omit<VerifyCheck, 'id'>
 /** The share of its questions that a run must ask for a result: few answers would show little, and a pass tells nothing. */
 const LEAST_ASKED = 0.5
 
+const RESTORATION = 'restoration'
+
 const undecidable = (message: string): Outcome => ({ outcome: 'undecidable', message })
 const notReached = (message: string): Outcome => ({ outcome: 'not reached', message })
 
@@ -72,7 +74,7 @@ export function assess(options: AssessmentOptions): Assessment {
   const observable = [...rules.values()].filter(({ id, unobservable }) => shown.has(id) || unobservable !== undefined)
   const assumptions = decideVerdicts(result.conclusion.observations, choices)
   const checks: VerifyCheck[] = [
-    { id: 'restoration', ...checkRestoration(result, isSoleWriter) },
+    { id: RESTORATION, ...checkRestoration(result, isSoleWriter) },
     ...findings.map((each) => checkFinding(each, options)),
     ...observable.map((rule) => {
       const { id, says } = rule
@@ -84,7 +86,11 @@ export function assess(options: AssessmentOptions): Assessment {
   const done = count('pass', 'fail', 'baselined')
   const reached = Math.floor((100 * done) / Math.max(1, done + count('not reached')))
   const lacks = listLacks(options, checks, reached)
-  const verdict = count('fail') > 0 ? 'failed' : lacks.length > 0 ? 'inconclusive' : 'passed'
+  // What the run could not remove accuses nobody: a gateway, or another client, may have hindered it.
+  const isAccused = checks.some(({ id, outcome }) => {
+    return outcome === 'fail' && (id !== RESTORATION || result.cleanup.restored)
+  })
+  const verdict = isAccused ? 'failed' : lacks.length > 0 ? 'inconclusive' : 'passed'
   return { checks, assumptions, reached, verdict, lacks }
 }
 
@@ -110,7 +116,7 @@ function listLacks(
   return lacks
 }
 
-/** What another client may have done is no failure. */
+/** What is left of the run must be loud. What another client may have done is no failure. */
 function checkRestoration({ cleanup }: VerifyResult, isSoleWriter: boolean): Outcome {
   const message = `${capitalise(describeCleanup(cleanup))}.`
   if (isAsBefore(cleanup)) return { outcome: 'pass', message }

@@ -1,6 +1,6 @@
 import type { Contract } from '../contract/contract.ts'
 import { decodeBody } from '../exchanges/content-coding.ts'
-import { EMPTY_BODY, type Exchange, KnownBody, type SeenResponse } from '../exchanges/exchange.ts'
+import { EMPTY_BODY, type Exchange, KnownBody, type SeenResponse, unknownBody } from '../exchanges/exchange.ts'
 import { type HeaderFields, Keys, pairsOf, readFields, redactBody } from '../exchanges/keys.ts'
 import { codeIn, readOutcome } from '../exchanges/reading.ts'
 import type { Clock } from '../ground/clock.ts'
@@ -71,6 +71,7 @@ export const SETTLING = 2_000
 const AFTER_RESET = 1_000
 /** In milliseconds: how often the run reports that it still waits. */
 const TICK = 1_000
+const TOO_LONG = unknownBody(`The body is longer than ${LARGEST_RESPONSE >> 20} MiB.`)
 const NOTHING: SeenResponse = { status: 0, headers: {}, body: EMPTY_BODY }
 
 /**
@@ -196,11 +197,13 @@ export class Conversation {
   }
 
   /** The response without the key, which a service might repeat. */
-  #read(request: ProbeRequest, own: HeaderFields, { status, rawHeaders, body: raw }: WireResponse): SeenResponse {
+  #read(request: ProbeRequest, own: HeaderFields, answer: WireResponse): SeenResponse {
+    const { status, rawHeaders, body: raw, isTooLong = false } = answer
     const received = pairsOf(rawHeaders)
     const redact = this.#keys.redactorFor({ target: request.path, fields: [...own, ...received] })
     const headers = readFields(received, redact)
-    const body = redactBody(decodeBody(raw, headers['content-encoding'], LARGEST_RESPONSE), redact)
+    const seen = isTooLong ? TOO_LONG : decodeBody(raw, headers['content-encoding'], LARGEST_RESPONSE)
+    const body = redactBody(seen, redact)
     const response = { status, headers, body }
     const isRefused = isOverQuota({ code: codeIn(response), response })
     if (hasKey(request)) this.budget.believe(quotaPathOf(request), headers, isRefused)

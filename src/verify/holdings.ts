@@ -85,16 +85,18 @@ export class Holdings {
   /**
    * Learns from the data of a success. Returns the id of a group that the request has created for the run.
    */
-  learn({ method, path: target }: ProbeRequest, data: unknown): string | undefined {
+  learn({ method, path: target, body }: ProbeRequest, data: unknown): string | undefined {
     if (!isObject(data)) return undefined
     const { path, query } = readTarget(target)
     if (path === '/domains') this.#learnDomains(method, data['domains'])
     if (path !== '/domaingroups') return undefined
-    const group = readGroup(data['group'])
+    const former = this.groups.get(query['id'] ?? '')
+    // The specification does not show what PATCH answers, but what it does.
+    const isSilent = method === 'PATCH' && former !== undefined && readGroup(data['group']) === undefined
+    const group = isSilent ? changeGroup(former, body) : readGroup(data['group'])
     const isCreated = method === 'POST' && group !== undefined && this.isOwnListedGroup(group)
     if (method === 'GET') this.#learnGroups(readGroups(data) ?? [])
-    // Without its new content, nobody knows which members a changed group has.
-    if (method === 'DELETE' || (method === 'PATCH' && group === undefined)) this.groups.delete(query['id'] ?? '')
+    if (method === 'DELETE') this.groups.delete(query['id'] ?? '')
     if (isCreated) this.adopt(group)
     else if (method === 'POST') this.isUncertain = true
     if (group !== undefined && this.groups.has(group.id)) {
@@ -163,6 +165,15 @@ export class Holdings {
 
 export function markOf(run: string): string {
   return `verify-${run}`
+}
+
+/** The group after a PATCH with this body. */
+function changeGroup({ id, name, domains }: DomainGroup, body: unknown): DomainGroup {
+  const fields = isObject(body) ? body : {}
+  const members = new Set(textsIn(fields, 'domains') ?? domains)
+  for (const added of textsIn(fields, 'add_domains') ?? []) members.add(added)
+  for (const removed of textsIn(fields, 'remove_domains') ?? []) members.delete(removed)
+  return { id, name: typeof fields['name'] === 'string' ? fields['name'] : name, domains: [...members] }
 }
 
 /** What a request may create if the service accepts it; `undefined` for a request that creates nothing. */

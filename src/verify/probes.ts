@@ -189,13 +189,19 @@ const MEMBERS: readonly Probe[] = [
   ask('create-with-unmonitored', refused('members-monitored', 'status-not-monitored'), ({ name, fresh }) =>
     create({ name: name(), domains: [fresh()] }),
   ),
-  changing('members-unmonitored', refused(), ({ fresh }) => ({ add_domains: [fresh()] })),
+  // A service might make the group with those that are monitored.
+  ask('create-with-one-unmonitored', refused('members-monitored'), ({ name, own, fresh }) =>
+    create({ name: name(), domains: [own(), fresh()] }),
+  ),
+  changing('members-unmonitored', refused('members-monitored'), ({ fresh }) => ({ add_domains: [fresh()] })),
+  changing('members-replaced-by-unmonitored', refused('members-monitored'), ({ fresh }) => ({ domains: [fresh()] })),
   moving(
     'members-added',
     accepted('additions-keep-members one-group-by-id', 'update-group-response'),
     1,
     ({ own }) => ({ add_domains: [own()] }),
   ),
+  moving('members-added-again', open(), 1, (_, { domains }) => ({ add_domains: domains })),
   moving('members-replaced', accepted('domains-replace-members'), 1, ({ own }) => ({ domains: [own()] })),
   moving('members-added-and-removed', accepted('additions-before-removals'), 1, ({ own }) => {
     const domains = [own()]
@@ -215,6 +221,10 @@ const MEMBERS: readonly Probe[] = [
   changing('members-in-conflict', refused('no-mixed-changes', 'status-conflicting-fields'), ({ own }) => {
     const domains = [own()]
     return { domains, add_domains: domains }
+  }),
+  changing('removals-in-conflict', refused('no-mixed-changes'), ({ own }) => {
+    const domains = [own()]
+    return { domains, remove_domains: domains }
   }),
   changing('members-added-none', open('empty-lists'), () => ({ add_domains: [] })),
   changing('members-none', open('empty-lists'), () => ({ domains: [] })),
@@ -261,6 +271,7 @@ const NAMES: readonly Probe[] = [
   ask('create-with-empty-name', refused('name-length', 'status-invalid-name'), ({ own }) =>
     create({ name: '', domains: [own()] }),
   ),
+  changing('name-empty', refused('name-length'), () => ({ name: '' })),
   ask('create-with-name-of-100', accepted('name-length'), ({ name }) => create({ name: name().padEnd(100, 'x') })),
   ask('create-with-name-of-101', refused('name-length'), ({ name }) => create({ name: name().padEnd(101, 'x') })),
   // A service might store names in lower case, or break at an emoji. The other names of the run are in lower case.
@@ -273,6 +284,10 @@ const NAMES: readonly Probe[] = [
   comparing('name-taken', 'one', 'ONE', refused('new-name-unique', 'status-duplicate-name')),
   comparing('name-taken-in-other-letters', 'straße', 'STRASSE', open('name-comparison')),
   comparing('name-taken-with-umlaut', 'Äpfel', 'äPFEL', open('name-comparison')),
+  ask('name-taken-back', accepted('new-name-unique'), ({ group, name }) => {
+    const named = group()
+    return [change(named, { name: name() }), change(named, { name: named.name })]
+  }),
   ask('name-as-it-is', open(), ({ group }) => {
     const named = group()
     return change(named, { name: named.name })

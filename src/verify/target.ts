@@ -16,7 +16,7 @@ export function refuseTarget({ response, code }: ProbeAnswer, untilReset: number
   const said = [status, code].filter(Boolean).join(' ')
   if (status >= 300 && status < 400) {
     const to = headers['location'] === undefined ? '' : ` to ${headers['location'].slice(0, 200)}`
-    throw new TargetError(`the service redirects${to} (${said}); give the URL that it redirects to as --base-url`)
+    throw new TargetError(`the service redirects${to} (${said}); if its API is there, give that base URL`)
   }
   if (isOverQuota({ response, code })) {
     const soon = inWords(untilReset / 1000)

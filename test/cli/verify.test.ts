@@ -36,7 +36,12 @@ function speaks(speak: (socket: Socket) => void): Serve {
 const HALF_AN_HOUR = { ...json, 'x-ratelimit-reset': '1768471200', date: 'Thu, 15 Jan 2026 09:30:00 GMT' }
 
 const BAD_TARGETS: readonly (readonly [what: string, serve: Serve, code: 1 | 3, says: RegExp, scheme?: 'https:'])[] = [
-  ['redirects', answers(301, { location: 'https://a.example/' }), 1, /redirects to https:\/\/a\.example\/ \(301\)/],
+  [
+    'redirects',
+    answers(301, { location: 'https://a.example/' }),
+    1,
+    /redirects to https:\/\/a\.example\/ \(301\); if its API is there, give that base URL$/,
+  ],
   ['has a code in red', answers(401, json, envelope('\u001b[31mred')), 1, /refuses the key \(401 \\u001b\[31mred\)/],
   [
     'has a web page',
@@ -54,6 +59,12 @@ const BAD_TARGETS: readonly (readonly [what: string, serve: Serve, code: 1 | 3, 
   ['answers 500 to everything', answers(500, json, envelope('internal_error')), 1, /500, 500, 500/],
   ['has no request left', answers(429, HALF_AN_HOUR), 1, /\(429\); come back in 30 min, or give --wait$/],
   ['speaks something else', speaks((socket) => socket.end('220 mail\r\n')), 3, /not HTTP/],
+  [
+    'changes to another protocol',
+    speaks((socket) => socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n')),
+    3,
+    /no response, but another protocol \(101\)$/,
+  ],
   ['says nothing', speaks(() => {}), 3, /within 1 s \(--timeout\)/],
   [
     'sends a huge header',
@@ -80,6 +91,12 @@ describe('verify', () => {
 
   it('needs a key', async () => {
     await expectRefusal(['verify', '--base-url', 'http://127.0.0.1:9/'], 2, '--api-key KEY: is needed…')
+  })
+
+  it('refuses to write and not to write at once', async () => {
+    const both = ['--allow-writes', '--read-only']
+    const args = ['verify', '--base-url', 'http://127.0.0.1:9/', ...both]
+    await expectRefusal(args, 2, /^--allow-writes true: must be left out, because --read-only/, { environment: KEY })
   })
 
   it('prints its plan without sending anything', async ({ folder }) => {

@@ -36,6 +36,7 @@ describe('the budget of a path', () => {
     ],
     ['a reset beyond the window, which nobody waits for', { 'x-ratelimit-reset': '999999' }, false, 7, HOUR],
     ['a refusal that says nothing', {}, true, 0, HOUR],
+    ['a refusal that says when to come back', { 'retry-after': '2' }, true, 0, 2_000],
   ])('follows a response that tells %s', (_, headers, isRefused, left, reset) => {
     const { budget } = open()
     budget.spend('/a')

@@ -5,6 +5,7 @@ import { describeVerify } from '../../src/verify/report.ts'
 import { choices } from '../support/choices.ts'
 import { startService } from '../support/service.ts'
 import { NO_JUDGE, NO_LEDGER, prepareRun, SHORT, type Way } from './runs.ts'
+import { PLAN } from './table.ts'
 
 const TERMS = { target: '', accepted: new Set<string>() }
 
@@ -28,14 +29,25 @@ async function checksOf({ minReached = 0, soleWriter = false, ...terms }: Terms)
     .map(({ message, level }) => {
       return { why: /because (.*):/.exec(message)?.[1], level, waits: message.includes('--wait') }
     })
-  return { verdict, lacks, unasked, checks, check: (id: string) => checks.find((each) => each.id === id) }
+  const errors = findings.filter(({ level }) => level === 'error').map(({ message }) => message)
+  return { verdict, lacks, unasked, errors, checks, check: (id: string) => checks.find((each) => each.id === id) }
 }
 
 describe('a rule', () => {
   it('is kept by the stand-in if every request about it could be asked', async () => {
     const { check, checks, verdict } = await checksOf({ waits: true, exhaust: true })
     expect(verdict).toBe('passed')
-    for (const id of ['at-most-50-domains', 'key-required', 'name-unique', 'dmarc-limit', 'valid-hostnames'])
+    for (const id of [
+      'at-most-50-domains',
+      'key-required',
+      'name-unique',
+      'dmarc-limit',
+      'valid-hostnames',
+      'no-mixed-changes',
+      'members-monitored',
+      'name-length',
+      'new-name-unique',
+    ])
       expect(check(`rule/${id}`), id).toMatchObject({ outcome: 'pass' })
     const open = checks.filter(({ id, outcome }) => id.startsWith('rule/') && outcome === 'not reached')
     expect(open.map(({ id }) => id)).toEqual(['rule/delete-needs-id'])
@@ -60,6 +72,23 @@ describe('a rule', () => {
     expect(checks.filter(({ outcome }) => outcome === 'fail')).toEqual([])
     const message = expect.stringContaining('was lost')
     expect(check('rule/new-name-unique')).toMatchObject({ outcome: 'not reached', message })
+  })
+
+  it.each<[id: string, what: string, method: string, body: RegExp, instead: object]>([
+    ['no-mixed-changes', 'removals beside all members', 'PATCH', /"domains".*"remove_domains"/, { domains: [] }],
+    ['members-monitored', 'all but one of the members', 'POST', /"domains":\["[^"]*","[^"]*"\]/, { name: 'some' }],
+    ['members-monitored', 'an addition', 'PATCH', /^{"add_domains":\["verify-testrun1-\d/, { name: 'an addition' }],
+    ['members-monitored', 'a replacement', 'PATCH', /^{"domains":\["verify-testrun1-\d/, { name: 'a replacement' }],
+    ['name-length', 'an empty new name', 'PATCH', /"name":""/, { name: 'none' }],
+    ['new-name-unique', 'no former name', 'PATCH', /^{"name":"verify-testrun1 \d+"}/, { name: 5 }],
+  ])('such as %s is not kept if the service accepts %s', async (id, _, method, pattern, instead) => {
+    const way: Way = async (request, send) => {
+      const isChanged = request.method === method && request.path.startsWith('/domaingroups')
+      if (!isChanged || !pattern.test(`${request.body}`)) return send(request)
+      return send({ ...request, body: Buffer.from(JSON.stringify(instead)) })
+    }
+    const { check } = await checksOf({ way, plan: PLAN.filter(({ probe }) => probe.rule?.includes(id)) })
+    expect(check(`rule/${id}`)?.outcome).toMatch(/^(fail|undecidable)$/)
   })
 
   it('is not kept if an answer about it is otherwise', async () => {
@@ -95,8 +124,21 @@ describe('a run', () => {
     expect(message).toContain(`the group ${group} is gone`)
   })
 
+  it('that could not remove its items is inconclusive, and says so as an error', async () => {
+    const page = { status: 403, rawHeaders: ['Content-Type', 'text/html'], body: Buffer.from('<html></html>') }
+    let isRestoring = false
+    const onProgress = (line: string) => {
+      isRestoring ||= line.includes('restores the account')
+    }
+    const way: Way = async (request, send) => (isRestoring ? page : send(request))
+    const terms = { way, onProgress, judge: NO_JUDGE, plan: SHORT }
+    const { check, verdict, errors } = await checksOf(terms)
+    expect([verdict, check('restoration')?.outcome]).toEqual(['inconclusive', 'fail'])
+    expect(errors).toEqual([expect.stringMatching(/a list was answered with 403.*; still there: the domain verify-/)])
+  })
+
   it.each([
-    [3, 'inconclusive', /^Only 1\d of 104 questions were asked, which is too little for a result\.$/],
+    [3, 'inconclusive', /^Only 1\d of 110 questions were asked, which is too little for a result\.$/],
     [undefined, 'passed', /^$/],
   ])('whose service says that %s requests are left is %s', async (left, verdict, lacks) => {
     const way: Way = async (request, send) => {

@@ -1,6 +1,9 @@
+import { createServer } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { isObject, type Json, readJson } from '../../src/ground/json.ts'
-import { ConnectionError, type WireRequest } from '../../src/verify/client.ts'
+import { isCounted } from '../../src/judge/finding.ts'
+import { ConnectionError, sendTo, type WireRequest } from '../../src/verify/client.ts'
+import { listenOn } from '../support/listening.ts'
 import { startService } from '../support/service.ts'
 import { inventoryOf, NO_JUDGE, NO_LEDGER, prepareRun, SHORT, type Way } from './runs.ts'
 
@@ -63,6 +66,28 @@ describe('verify against a service that lies', () => {
         data['domains'].push('fjordlight.example')
     })
     expect(writes.filter(({ method, body }) => method === 'DELETE' && body?.includes('fjordlight'))).toEqual([])
+  })
+
+  it('reads no more than 4 MiB of a list, accuses nobody of more, and changes nothing', async () => {
+    const domains = Array.from({ length: 200_000 }, (_, index) => `${index}.a-long-name.example`)
+    const body = JSON.stringify({ success: true, data: { domains } })
+    const server = createServer((_, response) => response.end(body))
+    const baseUrl = `http://127.0.0.1:${await listenOn(server)}/api/v1`
+    const long = await sendTo(
+      new URL(baseUrl),
+      5_000,
+    )({ method: 'GET', path: '/domains', headers: {}, body: undefined })
+    expect(long).toMatchObject({ status: 200, isTooLong: true })
+    const service = await startService(FOREIGN)
+    const before = await inventoryOf(service)
+    const way: Way = async (request, send) => {
+      const response = await send(request)
+      return request.path === '/domains' ? { ...response, body: long.body, isTooLong: true } : response
+    }
+    const { probes, conclusion } = await prepareRun(service, { way, ledger: NO_LEDGER, plan: SHORT }).result()
+    expect(probes.map(({ reason }) => reason)).toContainEqual(expect.stringMatching(/read \(.* longer than 4 MiB\.\)$/))
+    expect(conclusion.findings.filter((finding) => isCounted(finding, 'service'))).toEqual([])
+    expect(await inventoryOf(service)).toEqual(before)
   })
 
   it('judges what is nested too deeply as unreadable, and reports what it has learnt when the connection is lost', async () => {

@@ -39,6 +39,15 @@ describe('the budget of verify', () => {
     expect(await inventoryOf(service)).toEqual(before)
   })
 
+  it.each(['/domains', '/domaingroups'])('keeps enough for the cleanup where others have spent of %s', async (path) => {
+    const service = await startService()
+    const before = await inventoryOf(service)
+    for (let spent = path === '/domains' ? 15 : 60; spent > 0; spent--) await service.get(path)
+    const { cleanup, ended } = await prepareRun(service, TERMS).result()
+    expect([ended?.kind, cleanup.restored]).toEqual(['quota', true])
+    expect(await inventoryOf(service)).toEqual(before)
+  })
+
   it('counts what was sent where no response says what is left', async () => {
     const service = await startService()
     const sent = new Map<string, number>()

@@ -1,14 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/ground/clock.ts'
-import { ConnectionError, sendTo } from '../../src/verify/client.ts'
+import { isObject, type Json, readJson } from '../../src/ground/json.ts'
+import { ConnectionError, sendTo, type WireRequest } from '../../src/verify/client.ts'
 import { Holdings } from '../../src/verify/holdings.ts'
 import { readLedger } from '../../src/verify/ledger.ts'
 import { planProbes } from '../../src/verify/plan.ts'
 import { sweep } from '../../src/verify/run.ts'
 import { choices } from '../support/choices.ts'
 import { API_KEY, startService, type TestService } from '../support/service.ts'
-import { inventoryOf, NO_JUDGE, prepareRun, SHORT, type Way } from './runs.ts'
+import { inventoryOf, NO_JUDGE, NO_LEDGER, prepareRun, SHORT, type Way } from './runs.ts'
 
 /** What is not the run's: a demo account has domains, groups with members, and domains that features use. */
 const FOREIGN = { fixture: 'demo', enforceQuotas: false }
@@ -71,6 +72,29 @@ describe('a run of verify', () => {
     expect(await inventoryOf(service)).toEqual(before)
     const unasked = probes.filter(({ isAsked }) => !isAsked).map(({ probe }) => probe.id)
     expect(unasked.toSorted()).toEqual(['delete-without-id', 'remove-without-field'])
+  })
+
+  it.each<[what: string, change: (data: Json, request: WireRequest) => unknown]>([
+    [
+      'names the domains as they were sent',
+      (data, { method, path, body }) =>
+        method === 'POST' && path === '/domains' ? { ...data, ...JSON.parse(`${body}`) } : data,
+    ],
+    ['does not show a changed group', (data, { method }) => (method === 'PATCH' ? { message: 'Done.' } : data)],
+  ])('leaves nothing, within the quotas and with few groups, where the service %s', async (_, change) => {
+    const service = await startService({ fixture: 'demo' })
+    const before = await inventoryOf(service)
+    const way: Way = async (request, send) => {
+      const response = await send(request)
+      const answer = readJson(response.body.toString())
+      if (!isObject(answer) || !isObject(answer['data'])) return response
+      const body = Buffer.from(JSON.stringify({ ...answer, data: change(answer['data'], request) }))
+      return { ...response, body }
+    }
+    const { cleanup } = await prepareRun(service, { way, judge: NO_JUDGE, ledger: NO_LEDGER }).result()
+    expect(cleanup).toMatchObject({ restored: true, left: { domains: [], groups: [] } })
+    expect(cleanup.removed.groups).toBeLessThan(8)
+    expect(await inventoryOf(service)).toEqual(before)
   })
 
   it('changes nothing where it may only read', async () => {
