@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Exchange } from '../../src/exchanges/exchange.ts'
-import { failure, success } from '../exchanges/made-exchange.ts'
+import { DATE, failure, success } from '../exchanges/made-exchange.ts'
 import { accusationsIn, check } from '../independent-service/judging.ts'
 import { play } from '../independent-service/playing.ts'
 import { PLAIN, type Profile, randomProfile } from '../independent-service/profile.ts'
@@ -19,6 +19,7 @@ import {
   refused,
   remove,
   type Step,
+  sentByKey,
   sentWith,
   change as update,
 } from './judged.ts'
@@ -172,6 +173,55 @@ describe('what is not known says nothing', () => {
     }))
     const { judge } = await judgeAfter(steps, {})
     expect(accusationsIn(judge.conclude())).toEqual([])
+  })
+})
+
+describe('a request to change the account that got no answer', () => {
+  const lost = (exchange: Exchange): Exchange => ({ ...exchange, response: undefined })
+  const byGateway = (write: Step): Step => ({ ...write, status: 504, body: '<html>' })
+  const [empty, a, b] = [list(), list('a.example'), list('a.example', 'b.example')]
+  const [none, mail, post] = [
+    groups(),
+    groups(group('m', 'Mail', 'a.example')),
+    groups(group('m', 'Post', 'a.example')),
+  ]
+  const late: readonly (readonly [what: string, write: Step, before: Step, after: Step])[] = [
+    ['adds a domain', add(['b.example']), a, b],
+    ['removes a domain', remove(['a.example']), a, empty],
+    ['takes a member away', remove(['a.example']), mail, groups(group('m', 'Mail'))],
+    ['creates a group', create({ name: 'Mail', domains: ['a.example'] }, {}), none, mail],
+    ['renames a group', update('m', { name: 'Post' }, {}), mail, post],
+    ['deletes a group', destroy('m'), mail, none],
+  ]
+  const minutes = (count: number) => DATE + count * 60_000
+
+  it.each(late)('$0 much later', async (_, write, before, after) => {
+    for (const unanswered of [{ ...write, change: lost }, byGateway(write)]) {
+      const { take } = await judgeAfter([a, before, unanswered, before, before])
+      expect(take({ ...after, at: minutes(14) })).toEqual([])
+    }
+  })
+
+  it.each(late)('$0 for another key of the account', async (_, write, before, after) => {
+    const change = sentByKey('key 2')
+    const read = { ...before, change }
+    const { take } = await judgeAfter([read, { ...write, change: lost }, read, read])
+    expect(take({ ...after, change })).toEqual([])
+  })
+
+  it('does nothing any more after a quarter of an hour', async () => {
+    const again = [
+      { ...a, at: minutes(16) },
+      { ...a, at: minutes(17) },
+    ]
+    const { take } = await judgeAfter([a, { ...add(['b.example']), change: lost }, a, ...again])
+    expect(take({ ...b, at: minutes(18) })).toEqual(['broken-rule/listDomains/200/all-domains-listed'])
+  })
+
+  it('is one of so many that nothing is certain', async () => {
+    const many = Array.from({ length: 60 }, (_, index) => ({ ...add([`n${index}.example`]), change: lost }))
+    const { take } = await judgeAfter([a, ...many, a])
+    expect(take(list('a.example', 'n3.example'))).toEqual([])
   })
 })
 
