@@ -12,7 +12,7 @@ import {
   type ReadChoice,
   type SeenExchange,
 } from './open-choice.ts'
-import { certainCorridorOf } from './refusals.ts'
+import { corridorOfOwn } from './refusals.ts'
 
 /** Services show most of their choices in each answer: after so many of one kind, only one of so many is read. */
 const READ = { first: 100, oneOf: 8 }
@@ -86,7 +86,7 @@ export class ChoiceReader {
     if (isRead && (asked.form !== undefined || asked.hasUnknownParameter)) {
       // A service that refuses a request unread has not seen what is open about it.
       const isReason = code !== undefined && !isRefusedUnread(reading)
-      if (isReason) seen.reason = certainCorridorOf(asked, track.belief).choiceBehind(code)
+      if (isReason) seen.reason = corridorOfOwn(asked, track.belief).choiceBehind(code)
       noteAll(inRequest)
     }
     return shown.filter((each) => each !== undefined)

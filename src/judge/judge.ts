@@ -180,7 +180,7 @@ export class Judge {
     if (overlaps && mayChange) doubtWhatIsNamed(asked, track.belief)
     if (overlaps && isDone) report({ label: 'cannot tell', what: 'overlap', message: OVERLAP })
     // Of requests at the same time, nobody knows which was handled first.
-    const belief = overlaps ? new Belief(track.belief.isCertain) : track.belief
+    const belief = overlaps ? new Belief(track.belief) : track.belief
     const source = { by: exchange.id, at: reading.sentAt ?? exchange.until }
     const data = outcome.kind === 'success' ? outcome.data : undefined
     const admitted = { asked, data, belief, source, report }

@@ -107,14 +107,60 @@ describe('another client', () => {
     expect(sure).toEqual([expect.stringMatching(/^(broken-rule|unexplained)\//)])
   })
 
-  it('has none of the names of a run, so that what happens to these is certain', async () => {
-    const isOwnName = (name: string) => name.includes('own')
-    const steps = [list(), add(['own.example', 'b.example'])]
-    expect(await judgeLast([...steps, list('own.example')], { isOwnName })).toEqual([
-      expect.stringMatching(/^cannot-tell/),
-    ])
-    expect(await judgeLast([...steps, list('b.example')], { isOwnName })).toEqual([
-      'broken-rule/listDomains/200/all-domains-listed',
+  const isOwnName = (name: string) => name.includes('own')
+  const run = group('4fTq81Zb', 'own', 'own.example', 'own-2.example')
+  const records: Step = { path: '/dmarc', body: success(run.domains.map((domain) => ({ domain }))) }
+  const started = [list('own.example', 'own-2.example'), groups(run), records]
+
+  it.each<[what: string, step: Step]>([
+    ['removes a domain', list('own.example')],
+    [
+      'removes a domain, so that it is no member',
+      refused(create({ name: 'New', domains: ['own.example'] }, {}), 'not_monitored'),
+    ],
+    ['removes a domain, so that it is not removed twice', remove(['own.example', 'own-2.example'], ['own.example'])],
+    ['removes a domain, so that it has no record', { path: '/dmarc', body: success([]) }],
+    ['deletes a group', groups()],
+    ['deletes a group, so that it is not found', refused(destroy('4fTq81Zb'), 'not_found', 404)],
+    ['deletes a group, so that its name is free', create({ name: 'own' }, group('other', 'own'))],
+    ['renames a group', groups({ ...run, name: 'Other' })],
+    [
+      'renames a group before a change',
+      update('4fTq81Zb', { remove_domains: [] }, { group: { ...run, name: 'Other' } }),
+    ],
+    ['takes a member away', groups({ ...run, domains: ['own.example'] })],
+    [
+      'takes a member away before a change',
+      update('4fTq81Zb', { add_domains: ['own.example'] }, { group: { ...run, domains: ['own.example'] } }),
+    ],
+    ['adds a member', groups({ ...run, domains: [...run.domains, 'b.example'] })],
+  ])('%s of a run', async (_, step) => {
+    expect(await judgeLast([...started, step], { isOwnName })).toEqual([expect.stringMatching(/^cannot-tell/)])
+    expect(await judgeLast([...started, step])).toEqual([expect.stringMatching(/^(broken-rule|unexplained)\//)])
+  })
+
+  it.each<[what: string, ...steps: Step[]]>([
+    ['a domain', remove(['own.example']), list('own.example', 'own-2.example')],
+    [
+      'a domain, so that it is a member',
+      remove(['own.example']),
+      create({ name: 'New', domains: ['own.example'] }, group('n', 'New', 'own.example')),
+    ],
+    ['a domain, so that it is not counted', remove(['own.example']), add(['own.example'], ['own.example'], 0)],
+    ['a member', remove(['own.example']), groups(run)],
+    [
+      'a member before a change',
+      update('4fTq81Zb', { remove_domains: ['own.example'] }, {}),
+      update('4fTq81Zb', { name: 'own' }, { group: run }),
+    ],
+    ['a group', groups(run, group('n', 'own 2'))],
+    ['a group with a name that is taken', refused(create({ name: 'own 2' }, {}), 'duplicate_name', 409)],
+    ['a group that the run has deleted', destroy('4fTq81Zb'), groups(run)],
+    ['the former name', update('4fTq81Zb', { name: 'own 2' }, {}), groups(run)],
+    ['a group with an id that a run invents', destroy('own-id')],
+  ])('adds nothing with a name of a run: %s', async (_, ...steps) => {
+    expect(await judgeLast([...started, ...steps], { isOwnName })).toEqual([
+      expect.stringMatching(/^(broken-rule|unexplained)\//),
     ])
   })
 })
