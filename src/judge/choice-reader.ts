@@ -78,7 +78,7 @@ export class ChoiceReader {
     }
     const shown = [this.#readStatus(seen)]
     const noteAll = (readers: Readers) => {
-      for (const { choice, read } of readers) shown.push(choice.note(read(seen), exchange.id))
+      for (const { choice, read } of readers) shown.push(choice.note(read(seen), exchange, code))
     }
     if (isDue()) noteAll(inAnswer)
     // The service must have looked at a body or a query, and what was there before must be known.
@@ -118,7 +118,8 @@ export class ChoiceReader {
   #readStatus({ reading, code }: SeenExchange): ChoiceObservation | undefined {
     const { operation, route, lenient, response, exchange } = reading
     const { status } = response
-    const read = (place: string, fits: (holder: Json) => boolean) => this.#byPlace.get(place)?.note(fits, exchange.id)
+    const read = (place: string, fits: (holder: Json) => boolean) =>
+      this.#byPlace.get(place)?.note(fits, exchange, code)
     if (code === undefined) {
       const hasStatus = ({ responses }: Json) => isObject(responses) && isObject(responses[status])
       return operation && read(pointerOf(operation), hasStatus)
