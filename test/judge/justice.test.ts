@@ -79,6 +79,17 @@ describe('a service is judged justly that', () => {
     ])
   })
 
+  it('adds fields to each of many groups is told of these, and not of the answer with one group', async () => {
+    const all = ['a', 'b', 'c', 'd', 'e'].map((name) => ({
+      ...group(`4fTq81Z${name}`, name),
+      created_at: '2026-01-01',
+    }))
+    const { judge } = await judgeAfter([groups(...all)])
+    expect(judge.conclude().findings.map(({ id }) => id)).toEqual([
+      'contract-violation/listDomainGroups/200/response/data/groups/*/created_at/additionalProperties',
+    ])
+  })
+
   it.each([300, 302, 307])('answers %d breaks the contract', async (status) => {
     const { judge } = await judgeAfter([{ ...list(), status, body: '' }])
     expect(judge.conclude().findings.map(({ id }) => id)).toContain(
