@@ -64,7 +64,10 @@ function likeliestErrors(errors: readonly ErrorObject[]): readonly ErrorObject[]
   return kept
 }
 
-function likeliestBranch({ schemaPath }: ErrorObject, errors: readonly ErrorObject[]): readonly ErrorObject[] {
+function likeliestBranch(
+  { schemaPath, instancePath }: ErrorObject,
+  errors: readonly ErrorObject[],
+): readonly ErrorObject[] {
   const branches = new Map<string, ErrorObject[]>()
   for (const error of errors) {
     const [branch = ''] = error.schemaPath.slice(schemaPath.length + 1).split('/')
@@ -73,15 +76,17 @@ function likeliestBranch({ schemaPath }: ErrorObject, errors: readonly ErrorObje
     else known.push(error)
   }
   const [first = [], ...others] = branches.values()
-  return others.reduce((best, branch) => (weightOf(branch) < weightOf(best) ? branch : best), first)
+  const weigh = (branch: readonly ErrorObject[]) => weightOf(branch, instancePath)
+  return others.reduce((best, branch) => (weigh(branch) < weigh(best) ? branch : best), first)
 }
 
-/** Missing and unknown fields and wrong types: however many values break a limit, the form of the value decides. */
+/** Missing and unknown fields and wrong types: however many values break a limit, the form decides, first that of the whole. */
 const OF_FORM: ReadonlySet<string> = new Set(['required', 'type', 'additionalProperties', 'const'])
 
-function weightOf(errors: readonly ErrorObject[]): number {
-  const ofForm = errors.filter(({ keyword }) => OF_FORM.has(keyword)).length
-  return ofForm * 1_000_000 + errors.length
+function weightOf(errors: readonly ErrorObject[], place: string): number {
+  const ofForm = errors.filter(({ keyword }) => OF_FORM.has(keyword))
+  const ofWhole = ofForm.filter(({ instancePath }) => instancePath === place).length
+  return ofWhole * 1e10 + ofForm.length * 1e5 + errors.length
 }
 
 function isWithin(error: ErrorObject, choice: ErrorObject): boolean {

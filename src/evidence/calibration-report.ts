@@ -1,5 +1,6 @@
 import type { Choices } from '../contract/choices.ts'
 import { describeQuestion } from '../judge/observability.ts'
+import { isMixed } from '../judge/verdicts.ts'
 import { type CommandTimes, type Finding, listFacts, type Report, type Row } from '../reports/report.ts'
 import type { CalibratedAssumption, Calibration } from './calibration.ts'
 import type { SeenChoices } from './evidence-file.ts'
@@ -81,6 +82,7 @@ function rowOf(assumption: CalibratedAssumption): Row {
   const { verdict, left, decide_with: question, unobservable = '' } = assumption
   const { outcome, cells } = rowOfVerdict(assumption)
   if (verdict !== 'undecided') return { outcome, cells: [...cells, ''] }
+  if (isMixed(assumption)) return { outcome, cells: [...cells, 'nothing: it is mixed, another choice for each case'] }
   const possible = left === undefined ? '' : `Still possible: ${left.join(', ')}. `
   const remedy = question === undefined ? `nothing: ${unobservable}` : describeQuestion(question)
   return { outcome, cells: [...cells, possible + remedy] }

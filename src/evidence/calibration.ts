@@ -7,7 +7,7 @@ import { isObject, type Json, pointTo, valueAt } from '../ground/json.ts'
 import { printable } from '../ground/show.ts'
 import { observabilityOf } from '../judge/observability.ts'
 import type { ChoiceQuestion } from '../judge/questions.ts'
-import { type AssumptionVerdict, decideVerdicts } from '../judge/verdicts.ts'
+import { type AssumptionVerdict, decideVerdicts, isMixed } from '../judge/verdicts.ts'
 import type { SeenChoices } from './evidence-file.ts'
 import { countVerdicts } from './report.ts'
 
@@ -103,6 +103,12 @@ async function writeOverlay(
     ...contradicted.map(
       ({ id, evidence }) => `Not in here, because exchanges contradict each other: ${id} (${evidence.join(', ')}).`,
     ),
+    ...verdicts
+      .filter(isMixed)
+      .map(
+        ({ id, evidence }) =>
+          `Not in here, because it is mixed, another choice for each case: ${id} (${evidence.join(', ')}).`,
+      ),
   ]
   const title = targets.length === 0 ? 'What a service was seen to do' : `What ${targets.join(', ')} was seen to do`
   const info = await writeYaml({ overlay: '1.0.0', info: { title: printable(title), version: '1.0.0' } })

@@ -152,7 +152,7 @@ function joinObservations(all: readonly ChoiceObservation[]): ChoiceObservation[
     const key = `${each.id} ${each.permits.join()}`
     const known = joined.get(key)
     const evidence = unique([...(known?.evidence ?? []), ...each.evidence]).slice(0, EVIDENCE_KEPT)
-    joined.set(key, { ...each, evidence, count: each.count + (known?.count ?? 0) })
+    joined.set(key, { ...known, ...each, evidence, count: each.count + (known?.count ?? 0) })
   }
   return [...joined.values()]
 }

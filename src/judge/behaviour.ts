@@ -1,15 +1,7 @@
 import type { Belief } from './belief.ts'
 import { type Admitted, takeAddition, takeDomains, takeRecords, takeRemoval } from './domain-answers.ts'
 import { takeChange, takeCreation, takeDeletion, takeGroups } from './group-answers.ts'
-import {
-  type Corridor,
-  corridorOf,
-  isCertainAbout,
-  MOST_ADDED,
-  permitsAnywhere,
-  type SureReason,
-  VAGUE,
-} from './refusals.ts'
+import { type Corridor, certainCorridorOf, corridorOf, MOST_ADDED, VAGUE } from './refusals.ts'
 import type { AskedRequest } from './request.ts'
 
 /**
@@ -30,11 +22,11 @@ const TAKES: Readonly<Record<string, (success: Admitted) => boolean>> = {
 /** Judges a success: whether the request had to be refused, and what is certain of the data. */
 export function judgeSuccess({ asked, data, belief, source, report }: Omit<Admitted, 'isUnusual'>): void {
   const { sure, isOpen } = corridorOf(asked, belief)
-  const isCertain = ({ reliesOn = [] }: SureReason) => reliesOn.every(belief.isCertain)
-  const missing = sure.find(isCertain) ?? sure[0]
+  const [certain] = sure.length === 0 ? [] : certainCorridorOf(asked, belief).sure
+  const missing = certain ?? sure[0]
   if (missing !== undefined) {
     const message = `${missing.because} ${listed(missing.codes)} is missing: the service accepted the request.`
-    const isDoubtful = !isCertain(missing)
+    const isDoubtful = certain === undefined
     report({ rule: missing.rule, what: 'data', message, isDoubtful })
     if (!isDoubtful) {
       doubtAnswer(asked, belief)
@@ -53,7 +45,7 @@ export function judgeRefusal(
   const corridor = corridorOf(asked, belief)
   if (!corridor.permits(code)) {
     // Another client may have brought about a state of the account that explains it.
-    const isDoubtful = permitsAnywhere(asked, code) && !isCertainAbout(asked, belief)
+    const isDoubtful = certainCorridorOf(asked, belief).permits(code)
     report({ rule: ruleAgainst(code, corridor, asked), what: code, message: whyNot(code, corridor), isDoubtful })
   }
   doubtPart(asked, code, belief)

@@ -43,6 +43,14 @@ export interface Source {
   at: number
 }
 
+/** What other clients do with the account. */
+export interface Others {
+  /** Whether no other client adds a domain or a group with this name. It may remove or change it all the same. */
+  isOwn(name: string): boolean
+  /** Whether no other client changes the account at all. */
+  isSoleWriter: boolean
+}
+
 /** How many domains, groups, and deleted groups are remembered. What is forgotten is unknown. */
 const REMEMBERED = 100_000
 const NONE: ReadonlySet<string> = new Set()
@@ -50,12 +58,12 @@ const NONE: ReadonlySet<string> = new Set()
 /**
  * What the traffic of one key has shown of its account, in the order of the traffic. What nothing showed is unknown,
  * unless a list of all has left it out; so is a group in doubt, while a domain in doubt is remembered as such. Another
- * client can change the account unseen, so a belief can be wrong: who draws a conclusion from it asks `isCertain`, too.
+ * client can change the account unseen, so a belief can be wrong: who draws a conclusion from it asks what others do, too.
  * Domains are named in the form of `comparable`.
  */
-export class Belief {
-  /** Whether no other client changes the domain or the group with this name. */
-  readonly isCertain: (name: string) => boolean
+export class Belief implements Others {
+  readonly isOwn: Others['isOwn']
+  readonly isSoleWriter: boolean
   /** Whether each domain that is not in `domains` is certainly not monitored, as far as this traffic goes. */
   areDomainsComplete = false
   /** The same for groups. */
@@ -73,8 +81,9 @@ export class Belief {
   readonly #idsByName = new Map<string, Set<string>>()
   #additions = 0
 
-  constructor(isCertain: (name: string) => boolean = () => false) {
-    this.isCertain = isCertain
+  constructor({ isOwn, isSoleWriter }: Others = { isOwn: () => false, isSoleWriter: false }) {
+    this.isOwn = isOwn
+    this.isSoleWriter = isSoleWriter
   }
 
   /** `undefined` if it is not known. */
@@ -104,6 +113,16 @@ export class Belief {
   /** The ids of groups whose name some service may find equal to this one. */
   groupsNamed(name: string): ReadonlySet<string> {
     return this.#idsByName.get(loosely(name)) ?? NONE
+  }
+
+  /** Whether a group may have a name that some service finds equal to this one. */
+  mayBeTaken(name: string): boolean {
+    return this.groupsNamed(name).size > 0 || !this.areGroupsComplete
+  }
+
+  /** Whether another group than these may have this member. */
+  mayBeElsewhere(member: string, ids: readonly string[]): boolean {
+    return !this.areGroupsComplete || [...this.groupsWith(member)].some((id) => !ids.includes(id))
   }
 
   /** A request has added the domain. */

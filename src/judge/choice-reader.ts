@@ -12,7 +12,7 @@ import {
   type ReadChoice,
   type SeenExchange,
 } from './open-choice.ts'
-import { certainCorridorOf } from './refusals.ts'
+import { corridorOfOwn } from './refusals.ts'
 
 /** Services show most of their choices in each answer: after so many of one kind, only one of so many is read. */
 const READ = { first: 100, oneOf: 8 }
@@ -78,7 +78,7 @@ export class ChoiceReader {
     }
     const shown = [this.#readStatus(seen)]
     const noteAll = (readers: Readers) => {
-      for (const { choice, read } of readers) shown.push(choice.note(read(seen), exchange.id))
+      for (const { choice, read } of readers) shown.push(choice.note(read(seen), exchange, code))
     }
     if (isDue()) noteAll(inAnswer)
     // The service must have looked at a body or a query, and what was there before must be known.
@@ -86,7 +86,7 @@ export class ChoiceReader {
     if (isRead && (asked.form !== undefined || asked.hasUnknownParameter)) {
       // A service that refuses a request unread has not seen what is open about it.
       const isReason = code !== undefined && !isRefusedUnread(reading)
-      if (isReason) seen.reason = certainCorridorOf(asked, track.belief).choiceBehind(code)
+      if (isReason) seen.reason = corridorOfOwn(asked, track.belief).choiceBehind(code)
       noteAll(inRequest)
     }
     return shown.filter((each) => each !== undefined)
@@ -118,7 +118,8 @@ export class ChoiceReader {
   #readStatus({ reading, code }: SeenExchange): ChoiceObservation | undefined {
     const { operation, route, lenient, response, exchange } = reading
     const { status } = response
-    const read = (place: string, fits: (holder: Json) => boolean) => this.#byPlace.get(place)?.note(fits, exchange.id)
+    const read = (place: string, fits: (holder: Json) => boolean) =>
+      this.#byPlace.get(place)?.note(fits, exchange, code)
     if (code === undefined) {
       const hasStatus = ({ responses }: Json) => isObject(responses) && isObject(responses[status])
       return operation && read(pointerOf(operation), hasStatus)

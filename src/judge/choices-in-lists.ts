@@ -47,7 +47,7 @@ const readSpelling: ReadChoice = ({ reading: { shown, exchange }, asked, track: 
   if (names.some(isInOtherCase)) return 'as-sent'
   // Another client may have removed a domain, and added it again in another spelling.
   const altered = new Set(names.filter((name) => wasSentOtherwise(belief, name) && isPlainHostname(name)))
-  const isCertain = altered.size > TOLERATED || [...altered].some(belief.isCertain)
+  const isCertain = altered.size > TOLERATED || [...altered].some(belief.isOwn)
   return isCertain ? ({ value }) => value !== 'as-sent' : undefined
 }
 
@@ -59,7 +59,7 @@ const readUnprocessed: ReadChoice = ({ reading: { shown, exchange }, track: { be
   for (const [name, { isMonitored, addedAt }] of belief.domains) {
     if (isMonitored !== true || addedAt === undefined || addedAt > now) continue
     const age = now - addedAt
-    if (!seen.has(name)) isAbsent ||= age <= LONGEST_WITHOUT_RECORD && belief.isCertain(name)
+    if (!seen.has(name)) isAbsent ||= age <= LONGEST_WITHOUT_RECORD && belief.isOwn(name)
     else if (age < AT_ONCE && !refreshes.some((time) => isRefreshed(time, addedAt, now))) return 'listed'
   }
   return isAbsent ? 'absent' : undefined
@@ -69,9 +69,9 @@ const readUnprocessed: ReadChoice = ({ reading: { shown, exchange }, track: { be
 const readMoves: ReadChoice = ({ reading: { shown, exchange }, track: { belief } }) => {
   let isMoved: boolean | undefined
   for (const { id, name, domains } of exchange.overlaps ? [] : groupsOf(shown)) {
-    const { mayHaveLeft = [] } = belief.isCertain(name) ? (belief.groups.get(id) ?? {}) : {}
+    const { mayHaveLeft = [] } = belief.isOwn(name) ? (belief.groups.get(id) ?? {}) : {}
     for (const member of mayHaveLeft) {
-      if (isPlainHostname(member) && belief.isCertain(member))
+      if (isPlainHostname(member) && belief.isOwn(member))
         isMoved = !domains.some((each) => comparable(each) === member)
     }
   }
@@ -97,12 +97,12 @@ function groupsOf({ groups, group }: Shown): NonNullable<Shown['groups']> {
 function itemsOf({ lists, domains = [], groups = [] }: Shown, belief: Belief): Listed[] {
   if (lists === 'groups') {
     return groups.map(({ id, name }) => {
-      return { name, order: belief.groups.get(id)?.order, isCertain: belief.isCertain(name) }
+      return { name, order: belief.groups.get(id)?.order, isCertain: belief.isOwn(name) }
     })
   }
   return (lists === undefined ? [] : domains).map((name) => {
     const known = comparable(name)
-    return { name, order: belief.domains.get(known)?.order, isCertain: belief.isCertain(known) }
+    return { name, order: belief.domains.get(known)?.order, isCertain: belief.isOwn(known) }
   })
 }
 

@@ -35,10 +35,10 @@ const readComparison: ReadChoice = ({ asked, code, track: { belief } }) => {
   const name = asked.text('name')
   if (name === undefined || asked.isOdd || (code !== undefined && code !== 'duplicate_name')) return undefined
   const others = [...belief.groupsNamed(name)].filter((id) => !asked.ids.includes(id))
-  const names = others.map((id) => belief.groups.get(id)?.name ?? '').filter(belief.isCertain)
+  const names = others.map((id) => belief.groups.get(id)?.name ?? '').filter(belief.isOwn)
   const isTaken = ({ value }: Json) => names.some((other) => isEqual(name, other, value))
   if (code === undefined) return (holder) => !isTaken(holder)
-  return belief.areGroupsComplete && belief.isCertain(name) ? isTaken : undefined
+  return belief.areGroupsComplete && belief.isOwn(name) ? isTaken : undefined
 }
 
 const readInternational: ReadChoice = ({ reading: { shown }, asked, code, track: { belief } }) => {
@@ -48,7 +48,7 @@ const readInternational: ReadChoice = ({ reading: { shown }, asked, code, track:
   if (code !== undefined) {
     const names = [...asked.allNames]
     const isValid = names.length === sent.length && sent.every((name) => canonicalHostname(name) !== undefined)
-    const areNew = names.every((name) => belief.isMonitored(name) === false && belief.isCertain(name))
+    const areNew = names.every((name) => belief.isMonitored(name) === false && belief.isOwn(name))
     return code === 'invalid_domain' && isAccepted && isValid && areNew ? 'refused' : undefined
   }
   const changed = (shown.added ?? []).filter((name) => !sent.includes(name))
@@ -115,7 +115,7 @@ export const IN_REQUESTS: ChoiceTable = {
 }
 
 function isOneKnown(names: readonly string[], belief: Belief, isMonitored: boolean): boolean {
-  return names.some((name) => belief.isMonitored(name) === isMonitored && belief.isCertain(name))
+  return names.some((name) => belief.isMonitored(name) === isMonitored && belief.isOwn(name))
 }
 
 /** The domains that are to be added or removed, or to join a group, and of which each service reads the same. */
@@ -130,7 +130,7 @@ function isMember(names: readonly string[], { asked, track: { belief } }: SeenEx
     return [...belief.groupsWith(name)].some((id) => {
       const group = belief.groups.get(id)
       if (group === undefined || asked.ids.includes(id) || group.mayHaveLeft.has(name)) return false
-      return belief.isCertain(group.name) && belief.isCertain(name)
+      return belief.isOwn(group.name) && belief.isOwn(name)
     })
   })
 }

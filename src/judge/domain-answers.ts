@@ -61,8 +61,7 @@ function compareList(
   if (twice !== undefined) report({ rule, what: 'data', message: `${show(twice)} is listed twice.` })
   const told = new Set<string>()
   const words = rule === 'one-record-per-domain' ? ['has a record', 'has no record'] : ['is listed', 'is not listed']
-  const note = (name: string, broken: string, what = '') => {
-    const isDoubtful = !belief.isCertain(name)
+  const note = (name: string, broken: string, isDoubtful: boolean, what = '') => {
     const key = isDoubtful ? '' : broken
     if (told.has(key)) return
     told.add(key)
@@ -71,9 +70,11 @@ function compareList(
   }
   for (const [name, { isMonitored }] of belief.domains) {
     const broken = isMonitored === true && !spellings.has(name) ? missed(name) : undefined
-    if (broken !== undefined) note(name, broken, words[1])
+    if (broken !== undefined) note(name, broken, !belief.isSoleWriter, words[1])
   }
-  for (const name of spellings.keys()) if (belief.isMonitored(name) === false) note(name, rule, words[0])
+  for (const name of spellings.keys()) {
+    if (belief.isMonitored(name) === false) note(name, rule, !belief.isOwn(name), words[0])
+  }
   return spellings
 }
 
@@ -92,7 +93,7 @@ export function takeAddition({ asked, isUnusual, data, belief, source, report }:
     note(isMonitored ? 'no-duplicates' : 'count-of-added', differs(answer))
   } else if (count < fresh.length && !isUnusual) {
     const message = `count is ${count}, but ${fresh.length} of the domains were not monitored before.`
-    note('count-of-added', message, !fresh.every(belief.isCertain))
+    note('count-of-added', message, !fresh.every(belief.isOwn))
   }
   const areAllNew = count === names.length
   for (const entry of asked.list('domains')) {
@@ -117,7 +118,7 @@ export function takeRemoval({ asked, isUnusual, data, belief, source, report }: 
   if (!isUnusual) reportStrangers(answer, asked, report)
   if (count !== shown.size) note(differs(answer), count >= 0 && count < shown.size && shown.size < names.length)
   else if (!isUnusual && count < names.length && names.every((name) => belief.isMonitored(name) === true)) {
-    note(`count is ${count}, but ${names.length} domains were to be removed.`, !names.every(belief.isCertain))
+    note(`count is ${count}, but ${names.length} domains were to be removed.`, !belief.isSoleWriter)
   }
   for (const name of names) {
     if (!isUnusual || shown.has(name)) belief.removeDomain(name, source.by)

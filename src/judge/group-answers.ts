@@ -37,20 +37,20 @@ function takeList(success: Admitted, list: unknown): boolean {
   const groups = Array.isArray(list) ? list.flatMap((item) => readGroup(item, success) ?? []) : []
   if (!Array.isArray(list) || groups.length < list.length) return false
   const note = (message: string, rule = LISTED) => report({ rule, what: 'data', message })
-  const noteState = (message: string, name: string) =>
-    report({ rule: LISTED, what: 'state', message, isDoubtful: !belief.isCertain(name) })
+  const noteState = (message: string, isDoubtful: boolean) =>
+    report({ rule: LISTED, what: 'state', message, isDoubtful })
   const count = isObject(data) ? data['count'] : undefined
   if (count !== groups.length) note(`count is ${show(count)}, but the list has ${groups.length} groups.`)
   const listed = new Set(groups.map(({ id }) => id))
   const twin = repeatedIn(groups.map(({ name }) => name))
   if (listed.size < groups.length) note('A group is listed twice.')
   else if (twin !== undefined) note(`Two groups of the list are called ${show(twin)}.`, 'name-unique')
-  for (const [id, { name, by }] of belief.groups) {
-    if (!listed.has(id)) noteState(`The group ${show(id)} is not there. ${by} shows it.`, name)
+  for (const [id, { by }] of belief.groups) {
+    if (!listed.has(id)) noteState(`The group ${show(id)} is not there. ${by} shows it.`, !belief.isSoleWriter)
   }
   for (const group of groups) {
     if (belief.isGroup(group.id) === false && !belief.gone.has(group.id)) {
-      noteState(`The group ${show(group.id)} is there, but no request has created it.`, group.name)
+      noteState(`The group ${show(group.id)} is there, but no request has created it.`, !belief.isOwn(group.name))
     }
     compare(group, 'state', success)
   }
@@ -63,25 +63,42 @@ function takeList(success: Admitted, list: unknown): boolean {
 function compare({ id, name, members }: SeenGroup, what: string, { belief, report }: Admitted): void {
   const [known, deleted] = [belief.groups.get(id), belief.gone.get(id)]
   const { by, name: former = '' } = known ?? deleted ?? {}
-  const note = (message: string, rule?: string) => {
-    const isDoubtful = !belief.isCertain(former)
+  const note = (message: string, isDoubtful: boolean, rule?: string) => {
     report({ rule, what, message: `The group ${show(id)} ${message}. ${by} shows the opposite.`, isDoubtful })
   }
-  if (deleted !== undefined) note('is there', LISTED)
+  if (deleted !== undefined) note('is there', !belief.isOwn(former), LISTED)
   if (known === undefined) return
-  if (!mayBeStoredAs(former, name)) note(`is called ${show(name)}`)
+  if (!mayBeStoredAs(former, name)) note(`is called ${show(name)}`, !belief.isOwn(name))
   // Lists show the same groups again and again.
   if (areSame(members, known.members)) return
   const wrong = differenceOf(members, known.members, (member) => known.mayHaveLeft.has(member))
-  if (wrong !== undefined) note(`has ${wrong.text}`, known.isNew ? 'members-in-the-same-call' : undefined)
+  if (wrong === undefined) return
+  const rule = known.isNew ? 'members-in-the-same-call' : undefined
+  note(`has ${wrong.text}`, mayBeOfOthers(wrong, former, belief), rule)
+}
+
+/** Whether another client may have made the difference. None gives a member of the run to a group of the run. */
+function mayBeOfOthers({ isMissing, member }: Difference, name: string, belief: Belief): boolean {
+  return isMissing ? !belief.isSoleWriter : !(belief.isOwn(name) && belief.isOwn(member))
+}
+
+interface Difference {
+  member: string
+  isMissing: boolean
+  text: string
 }
 
 /** The first member that is not expected, or else the first one that is missing, but for those that may be. */
-function differenceOf(members: ReadonlySet<string>, expected: ReadonlySet<string>, mayMiss: (name: string) => boolean) {
+function differenceOf(
+  members: ReadonlySet<string>,
+  expected: ReadonlySet<string>,
+  mayMiss: (name: string) => boolean,
+): Difference | undefined {
   const extra = [...members].find((member) => !expected.has(member))
   const missing = [...expected].find((member) => !members.has(member) && !mayMiss(member))
-  if (extra !== undefined) return { text: `the member ${show(extra)}`, isMissing: false }
-  return missing === undefined ? undefined : { text: `not the member ${show(missing)}`, isMissing: true }
+  if (extra !== undefined) return { member: extra, text: `the member ${show(extra)}`, isMissing: false }
+  if (missing === undefined) return undefined
+  return { member: missing, text: `not the member ${show(missing)}`, isMissing: true }
 }
 
 /** The answer to a creation shows the group as it was asked for. */
@@ -140,13 +157,12 @@ function reportChange(
   { asked, belief, report }: Admitted,
 ): void {
   const before = belief.groups.get(asked.ids[0] ?? '')
-  const isSure = belief.isCertain(before?.name ?? '')
   const [added, removed] = [asked.names('add_domains'), asked.names('remove_domains')]
   const note = (message: string, rule?: string, isDoubtful = false) =>
     report({ rule, what: 'data', message, isDoubtful })
   if (expected.name !== undefined && !mayBeStoredAs(expected.name, name)) {
     const message = `The group is called ${show(name)}, and not ${show(expected.name)}.`
-    note(message, undefined, !asked.has('name') && !isSure)
+    note(message, undefined, !asked.has('name') && !belief.isOwn(name))
   }
   const isUnknown = isStrange(belief)
   const stays = [...removed].find((member) => members.has(member))
@@ -161,7 +177,11 @@ function reportChange(
     const wrong = differenceOf(members, expected.members, mayMiss)
     const keeps = wrong?.isMissing && added.size > 0 ? 'additions-keep-members' : undefined
     if (wrong !== undefined) {
-      note(`The group has ${wrong.text}.`, isWhole ? 'domains-replace-members' : keeps, !isWhole && !isSure)
+      note(
+        `The group has ${wrong.text}.`,
+        isWhole ? 'domains-replace-members' : keeps,
+        !isWhole && mayBeOfOthers(wrong, before?.name ?? '', belief),
+      )
     }
   }
 }

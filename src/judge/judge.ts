@@ -18,6 +18,7 @@ import { type QuotaFields, readQuotaFields } from './quota-fields.ts'
 import { AskedRequest } from './request.ts'
 import { RequestIdTrack } from './request-ids.ts'
 import { type AccountTerms, type Track, Tracks } from './tracks.ts'
+import { UnansweredWrites } from './unanswered-writes.ts'
 
 export interface JudgeOptions extends AccountTerms {
   choices: Choices
@@ -61,6 +62,8 @@ export class Judge {
   readonly #widest: Widest
   readonly #read: (exchange: Exchange) => ReadExchange
   readonly #tracks: Tracks
+  /** With all keys, because two keys may belong to one account. */
+  readonly #unanswered = new UnansweredWrites()
   readonly #requestIds = new RequestIdTrack()
   readonly #kept = new KeptFindings()
   readonly #choices: ChoiceReader
@@ -101,6 +104,7 @@ export class Judge {
       }
     }
     this.#judge(reading, asked, track, report)
+    this.#unanswered.doubt(track.belief, exchange.at)
     for (const finding of findings) {
       this.#kept.keep(finding)
       this.answers.noteFinding(finding)
@@ -156,6 +160,8 @@ export class Judge {
     if (mayChange && code === undefined) this.#tracks.noteChange(track)
     if (failed !== undefined || (!isDone && code === undefined)) {
       if (mayChange) doubtWhatIsNamed(asked, track.belief)
+      const isAnswered = exchange.response !== undefined && failed === undefined
+      if (mayChange && !isAnswered) this.#unanswered.note(asked, exchange.until)
       return
     }
     if (operation === undefined || asked.body === 'unknown') {
@@ -174,7 +180,7 @@ export class Judge {
     if (overlaps && mayChange) doubtWhatIsNamed(asked, track.belief)
     if (overlaps && isDone) report({ label: 'cannot tell', what: 'overlap', message: OVERLAP })
     // Of requests at the same time, nobody knows which was handled first.
-    const belief = overlaps ? new Belief(track.belief.isCertain) : track.belief
+    const belief = overlaps ? new Belief(track.belief) : track.belief
     const source = { by: exchange.id, at: reading.sentAt ?? exchange.until }
     const data = outcome.kind === 'success' ? outcome.data : undefined
     const admitted = { asked, data, belief, source, report }

@@ -1,3 +1,4 @@
+import { type Exchange, formOf } from '../exchanges/exchange.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import type { Json } from '../ground/json.ts'
 import type { QuotaFields } from './quota-fields.ts'
@@ -41,7 +42,20 @@ export interface ChoiceObservation {
   evidence: string[]
   /** How many exchanges show it. */
   count: number
+  /** Whether the same request was also answered in a way that excludes these alternatives. */
+  same_case?: true
 }
+
+/**
+ * Whether a service may choose for each case by itself: the specification speaks of no status, and names a code for more
+ * than one mistake. Only the same request with two answers contradicts itself.
+ */
+export function isOfEachCase(id: string): boolean {
+  return id.startsWith('status-') || id === 'quota-headers' || id === 'path-matching'
+}
+
+/** How many cases of a choice are remembered, and how many characters of a body tell them apart. */
+const [CASES, TOLD_APART] = [500, 500]
 
 /** How many ids of exchanges are kept as evidence. */
 export const EVIDENCE_KEPT = 5
@@ -53,6 +67,8 @@ export class OpenChoice {
   readonly holders: readonly Json[]
   /** By a bit for each permitted number. */
   readonly observations = new Map<number, ChoiceObservation>()
+  /** By case, what it has shown first. */
+  readonly #cases = new Map<string, number>()
 
   constructor(id: string, holders: readonly Json[]) {
     this.id = id
@@ -60,7 +76,7 @@ export class OpenChoice {
   }
 
   /** Notes what an exchange shows; nothing if all alternatives fit, or none. */
-  note(shown: Shown, exchange: string): ChoiceObservation | undefined {
+  note(shown: Shown, { id: exchange, request }: Exchange, code = ''): ChoiceObservation | undefined {
     if (shown === undefined) return undefined
     let bits = 0
     for (let number = 0; number < this.holders.length; number++) {
@@ -76,8 +92,23 @@ export class OpenChoice {
     const { evidence } = observation
     if (evidence.length < EVIDENCE_KEPT && !evidence.includes(exchange)) evidence.push(exchange)
     observation.count++
+    const other = isOfEachCase(this.id) ? this.#compareCase(`${code} ${describe(request)}`, bits) : undefined
+    if (other !== undefined) for (const each of [observation, other]) each.same_case = true
     return observation
   }
+
+  /** The observation that the same case has shown before, if both cannot be true. */
+  #compareCase(name: string, bits: number): ChoiceObservation | undefined {
+    const before = this.#cases.get(name)
+    if (before === undefined && this.#cases.size < CASES) this.#cases.set(name, bits)
+    return before === undefined || (before & bits) !== 0 ? undefined : this.observations.get(before)
+  }
+}
+
+/** Tells requests apart that a service may refuse in different ways. */
+function describe({ method, target, credentials, body }: Exchange['request']): string {
+  const sent = body.isKnown ? `${body.size} ${body.bytes.subarray(0, TOLD_APART)}` : 'unknown'
+  return `${formOf(credentials)} ${method} ${target} ${sent}`
 }
 
 function fits(shown: Exclude<Shown, undefined>, holder: Json): boolean {

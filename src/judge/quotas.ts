@@ -14,6 +14,8 @@ interface PathQuota {
   successes: Pick<Exchange, 'at' | 'until'>[]
   /** The first response that told of the present window, by the end of the window. */
   shown?: { end: number; until: number }
+  /** How many successes have told that they were charged in this window. */
+  charged?: { end: number; count: number }
   /** What the latest success said. */
   latest?: QuotaFields
   /** The first response that left nothing, if its window is not over. */
@@ -89,13 +91,17 @@ export class QuotaTrack {
       report({ what: 'headers/x-ratelimit-remaining/rise', place: `${HEADERS}/X-RateLimit-Remaining`, message })
     }
     const { empty } = path
-    if (isInside && empty !== undefined && exchange.at >= empty.until && fields.now < empty.end - TOLERANCE)
-      path.beyond++
-    if (isInside && (path.beyond > IN_FLIGHT || inWindow.length >= limit)) {
+    const isEmpty = empty !== undefined && exchange.at >= empty.until
+    if (isInside && isEmpty && fields.now < empty.end - TOLERANCE) path.beyond++
+    const isUsedUp = isInside && (path.beyond > IN_FLIGHT || inWindow.length >= limit)
+    // Another client may get a charge back, but nobody gets back that of a success.
+    const isOneTooMany = isSuccess && isEmpty && countCharged(path, end) >= limit
+    if (isUsedUp || isOneTooMany) {
       const rule = operation.rules.find((each) => isRefusedBy(each, 'rate_limited', undefined))?.id
       const message = `The request succeeded although the limit of ${limit} requests was used up until ${new RealDate(end * 1000).toISOString()}.`
       report({ rule, what: 'limit', place, message })
     }
+    if (isSuccess) path.charged = { end, count: countCharged(path, end) + (remaining < limit ? 1 : 0) }
     if (isSuccess && path.successes.length < COUNTED) path.successes.push({ at: exchange.at, until: exchange.until })
     if (isSuccess) path.latest = fields
     if (remaining === 0) path.empty ??= { end, limit, until: exchange.until }
@@ -114,6 +120,11 @@ export class QuotaTrack {
     this.#paths.set(name, path)
     return path
   }
+}
+
+/** How many successes have told that they were charged in this window. One that leaves the whole limit was not. */
+function countCharged({ charged }: PathQuota, end: number): number {
+  return isNear(charged, end) ? charged.count : 0
 }
 
 /** Whether the window is the one that ends at this time. */

@@ -1,4 +1,5 @@
 import { Belief } from './belief.ts'
+import { certainPart, type Known } from './certainty.ts'
 import { asciiLowered, comparable, isBadName, isPlainHostname, isUnusualName, mayBeHostname } from './names.ts'
 import type { AskedRequest } from './request.ts'
 
@@ -26,8 +27,6 @@ export interface SureReason extends Reason {
   because: string
   /** The rule of the specification that demands it, if it has one. */
   rule?: string | undefined
-  /** The domains, or the names of groups, that it rests on; absent if it follows from the request alone. */
-  reliesOn?: readonly string[]
 }
 
 /** Stands for an assumption where no alternative of openapi.yaml refuses the request. */
@@ -89,7 +88,7 @@ const [SMALL_BODY, SMALLEST_LIMIT] = [1_000, 16_384]
  * The corridor of a request that the gate lets through. `belief` is what is known of the account. It states the refusals
  * of the specification apart from the stand-in, so that a mistake of the stand-in accuses nobody.
  */
-export function corridorOf(asked: AskedRequest, belief: Belief): Corridor {
+export function corridorOf(asked: AskedRequest, belief: Known): Corridor {
   const corridor = new Corridor(asked.isOdd)
   if (asked.isOddlyTyped) corridor.may(undefined, 'content-type')
   if (asked.isOddlyWritten) corridor.may(undefined)
@@ -112,7 +111,7 @@ const NEEDED_ID: Readonly<Record<string, string>> = {
   deleteDomainGroup: 'delete-needs-id',
 }
 
-function refuseId({ call, ids }: AskedRequest, belief: Belief, corridor: Corridor): void {
+function refuseId({ call, ids }: AskedRequest, belief: Known, corridor: Corridor): void {
   const rule = NEEDED_ID[call]
   const [id] = ids
   if (rule !== undefined && ids.every((each) => each === '')) {
@@ -126,7 +125,7 @@ function refuseId({ call, ids }: AskedRequest, belief: Belief, corridor: Corrido
   if (isThere !== false) return
   const deleted = belief.gone.get(id)
   const because = deleted === undefined ? 'No group has this `id`.' : 'The group with this `id` was deleted.'
-  corridor.must(['not_found'], because, { rule: UNKNOWN_ID[call], reliesOn: [deleted?.name ?? ''] })
+  corridor.must(['not_found'], because, { rule: UNKNOWN_ID[call] })
 }
 
 const UNKNOWN_ID: Readonly<Record<string, string>> = {
@@ -175,7 +174,7 @@ export const MOST_ADDED = 50
 /** The specification rejects a domain that is named twice, or monitored already, and shows no code for it. */
 const DUPLICATE = ['invalid_domain', 'invalid_request_body', 'invalid_field_type'] as const
 
-function refuseAddition(asked: AskedRequest, belief: Belief, corridor: Corridor): void {
+function refuseAddition(asked: AskedRequest, belief: Known, corridor: Corridor): void {
   const entries = asked.list('domains')
   const names = asked.names('domains')
   if (asked.hasEmpty('domains')) corridor.may(VAGUE)
@@ -192,7 +191,7 @@ function refuseAddition(asked: AskedRequest, belief: Belief, corridor: Corridor)
   if (isOne(names, (name) => belief.isMonitored(name) !== false)) corridor.may(DUPLICATE, 'already-monitored')
 }
 
-function refuseDeletion(asked: AskedRequest, belief: Belief, corridor: Corridor): void {
+function refuseDeletion(asked: AskedRequest, belief: Known, corridor: Corridor): void {
   const names = asked.names('domains')
   // Nothing shows which domains are used by monitoring features.
   if (isOne(names, (name) => belief.isMonitored(name) !== false)) {
@@ -211,7 +210,7 @@ function isOne(names: ReadonlySet<string>, fits: (name: string) => boolean): boo
 }
 
 /** What services refuse of the body of a request that creates or changes a group. */
-function refuseGroup(asked: AskedRequest, belief: Belief, corridor: Corridor): void {
+function refuseGroup(asked: AskedRequest, belief: Known, corridor: Corridor): void {
   if (asked.call === 'updateDomainGroup') refuseChange(asked, corridor)
   const name = asked.text('name')
   if (name !== undefined) refuseName(name, asked, belief, corridor)
@@ -236,37 +235,34 @@ function refuseChange(asked: AskedRequest, corridor: Corridor): void {
   }
 }
 
-function refuseName(name: string, asked: AskedRequest, belief: Belief, corridor: Corridor): void {
+function refuseName(name: string, asked: AskedRequest, belief: Known, corridor: Corridor): void {
   const isNew = asked.call === 'createDomainGroup'
   const [length, unique] = isNew ? ['name-length', 'name-unique'] : [undefined, 'new-name-unique']
   if (name === '') corridor.must(['invalid_name', 'missing_field'], 'The name is empty.', { rule: length })
   else if (isBadName(name)) corridor.must(['invalid_name'], 'The name is too long.', { rule: length ?? unique })
   else if (isUnusualName(name)) corridor.may(undefined)
-  const namesakes = belief.groupsNamed(name)
-  if (namesakes.size > 0 || !belief.areGroupsComplete) corridor.may(['duplicate_name'])
-  for (const id of namesakes) {
+  if (belief.mayBeTaken(name)) corridor.may(['duplicate_name'])
+  for (const id of belief.groupsNamed(name)) {
     const taken = belief.groups.get(id)?.name ?? ''
     if (asked.ids.includes(id) || asciiLowered(taken) !== asciiLowered(name)) continue
     const because = `The group ${JSON.stringify(id)} has this name.`
-    corridor.must(['duplicate_name'], because, { rule: unique, reliesOn: [taken] })
+    corridor.must(['duplicate_name'], because, { rule: unique })
     return
   }
 }
 
 const UNKNOWN_MEMBER = ['not_monitored', 'invalid_domain', 'invalid_request_body'] as const
 
-function refuseMember(entry: string, asked: AskedRequest, belief: Belief, corridor: Corridor): void {
+function refuseMember(entry: string, asked: AskedRequest, belief: Known, corridor: Corridor): void {
   const rule = asked.call === 'createDomainGroup' ? 'members-monitored' : undefined
   const name = comparable(entry)
   const isMonitored = belief.isMonitored(name)
   if (!mayBeHostname(entry)) corridor.must(UNKNOWN_MEMBER, 'A member is no hostname.', { rule })
   else if (isMonitored === false) {
-    corridor.must(['not_monitored'], 'A member is not monitored.', { rule, reliesOn: [name] })
+    corridor.must(['not_monitored'], 'A member is not monitored.', { rule })
   } else if (isMonitored === undefined) corridor.may(['not_monitored'])
   // A service may allow a domain in one group only, and the specification shows no code for that.
-  if (isOne(belief.groupsWith(name), (id) => !asked.ids.includes(id)) || !belief.areGroupsComplete) {
-    corridor.may(['invalid_domain'], 'shared-domains')
-  }
+  if (belief.mayBeElsewhere(name, asked.ids)) corridor.may(['invalid_domain'], 'shared-domains')
 }
 
 const NOTHING_KNOWN = new Belief()
@@ -276,14 +272,15 @@ export function permitsAnywhere(asked: AskedRequest, code: string): boolean {
   return asked.body === 'unknown' || corridorOf(asked, NOTHING_KNOWN).permits(code)
 }
 
-/** The corridor for what is certain of the account. */
+/** The corridor of what is so whatever other clients have done. */
 export function certainCorridorOf(asked: AskedRequest, belief: Belief): Corridor {
-  return corridorOf(asked, isCertainAbout(asked, belief) ? belief : NOTHING_KNOWN)
+  return corridorOf(asked, certainPart(belief))
 }
 
-/** Whether no other client changes the domains and groups that a request is about. */
-export function isCertainAbout(asked: AskedRequest, belief: Belief): boolean {
+/** The corridor that shows what a service has chosen: for a request about what no other client uses. */
+export function corridorOfOwn(asked: AskedRequest, belief: Belief): Corridor {
   const groups = asked.ids.map((id) => (belief.groups.get(id) ?? belief.gone.get(id))?.name ?? '')
   const named = asked.has('name') ? [asked.text('name') ?? ''] : []
-  return [...asked.allNames, ...groups, ...named].every(belief.isCertain)
+  const isOwn = [...asked.allNames, ...groups, ...named].every(belief.isOwn)
+  return corridorOf(asked, isOwn ? belief : NOTHING_KNOWN)
 }

@@ -23,7 +23,7 @@ const MOST_KEYS = 1_000
 export interface AccountTerms {
   /** Whether no other client changes the account during the judgement, so that what was seen stays true. */
   isSoleWriter?: boolean
-  /** Whether no other client would use a domain or group name like this. */
+  /** Whether no other client would give a domain or a group a name like this. */
   isOwnName?(name: string): boolean
 }
 
@@ -71,7 +71,7 @@ export class Tracks {
   #create(): Track {
     const { isSoleWriter = false, isOwnName } = this.#terms
     return {
-      belief: new Belief((name) => isSoleWriter || isOwnName?.(name) === true),
+      belief: new Belief({ isOwn: (name) => isSoleWriter || isOwnName?.(name) === true, isSoleWriter }),
       quota: new QuotaTrack(),
       figures: new FigureTrack(),
       scheme: new SchemeTrack(),

@@ -1,5 +1,5 @@
 import type { Choices } from '../contract/choices.ts'
-import { type ChoiceObservation, EVIDENCE_KEPT } from './open-choice.ts'
+import { type ChoiceObservation, EVIDENCE_KEPT, isOfEachCase } from './open-choice.ts'
 
 /** What the evidence says about one assumption. */
 export interface AssumptionVerdict {
@@ -35,7 +35,10 @@ export function decideVerdicts(
     }
     const evidence = evidenceOf(decisive)
     const [only, ...others] = left
-    if (only === undefined) return { id, verdict: 'contradicted', evidence }
+    if (only === undefined) {
+      const isOpen = isOfEachCase(id) && !about.some((each) => each.same_case)
+      return { id, verdict: isOpen ? 'undecided' : 'contradicted', evidence }
+    }
     if (others.length > 0 || all.length === 1) {
       return { id, verdict: 'undecided', evidence, ...(left.length < all.length && { left }) }
     }
@@ -43,6 +46,11 @@ export function decideVerdicts(
       ? { id, verdict: 'as chosen', evidence }
       : { id, verdict: 'alternative', alternative: only, evidence }
   })
+}
+
+/** Whether a service has chosen one alternative in some cases, and another one in others. */
+export function isMixed({ verdict, evidence, left }: AssumptionVerdict): boolean {
+  return verdict === 'undecided' && evidence.length > 0 && left === undefined
 }
 
 /** Some exchanges of each observation, as many of each as there is room for. */

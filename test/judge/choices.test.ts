@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { decideVerdicts } from '../../src/judge/verdicts.ts'
 import { DATE, exchangeOf } from '../exchanges/made-exchange.ts'
+import { choices } from '../support/choices.ts'
 import { add, change, create, group, groups, judgeAfter, list, refused, remove, type Step } from './judged.ts'
 
 /** What these exchanges show of choices that show in what is accepted: by assumption, the numbers that are possible. */
@@ -72,6 +74,16 @@ describe('a refusal shows a choice', () => {
   ])('%s', async (_, steps, shown) => {
     expect(await shownBy(steps)).toEqual(shown)
   })
+})
+
+it.each<[what: string, body: readonly string[], status: number, verdict: string]>([
+  ['of two cases is mixed', ['no host', 'a.example'], 422, 'undecided'],
+  ['of one case contradicts itself', ['no host'], 422, 'contradicted'],
+])('a status that differs %s', async (_, names, status, verdict) => {
+  const steps = [refused(add(['no host']), 'invalid_domain'), refused(add(names), 'invalid_domain', status)]
+  const { judge } = await judgeAfter([...steps])
+  const verdicts = decideVerdicts(judge.conclude().observations, choices)
+  expect(verdicts.find(({ id }) => id === 'status-invalid-domain')?.verdict).toBe(verdict)
 })
 
 it('nothing is shown by the refusal of a name that another client may have taken meanwhile', async () => {

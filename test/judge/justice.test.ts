@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Exchange } from '../../src/exchanges/exchange.ts'
-import { failure, success } from '../exchanges/made-exchange.ts'
+import { DATE, failure, success } from '../exchanges/made-exchange.ts'
 import { accusationsIn, check } from '../independent-service/judging.ts'
 import { play } from '../independent-service/playing.ts'
 import { PLAIN, type Profile, randomProfile } from '../independent-service/profile.ts'
@@ -19,6 +19,7 @@ import {
   refused,
   remove,
   type Step,
+  sentByKey,
   sentWith,
   change as update,
 } from './judged.ts'
@@ -78,6 +79,17 @@ describe('a service is judged justly that', () => {
     ])
   })
 
+  it('adds fields to each of many groups is told of these, and not of the answer with one group', async () => {
+    const all = ['a', 'b', 'c', 'd', 'e'].map((name) => ({
+      ...group(`4fTq81Z${name}`, name),
+      created_at: '2026-01-01',
+    }))
+    const { judge } = await judgeAfter([groups(...all)])
+    expect(judge.conclude().findings.map(({ id }) => id)).toEqual([
+      'contract-violation/listDomainGroups/200/response/data/groups/*/created_at/additionalProperties',
+    ])
+  })
+
   it.each([300, 302, 307])('answers %d breaks the contract', async (status) => {
     const { judge } = await judgeAfter([{ ...list(), status, body: '' }])
     expect(judge.conclude().findings.map(({ id }) => id)).toContain(
@@ -106,14 +118,60 @@ describe('another client', () => {
     expect(sure).toEqual([expect.stringMatching(/^(broken-rule|unexplained)\//)])
   })
 
-  it('has none of the names of a run, so that what happens to these is certain', async () => {
-    const isOwnName = (name: string) => name.includes('own')
-    const steps = [list(), add(['own.example', 'b.example'])]
-    expect(await judgeLast([...steps, list('own.example')], { isOwnName })).toEqual([
-      expect.stringMatching(/^cannot-tell/),
-    ])
-    expect(await judgeLast([...steps, list('b.example')], { isOwnName })).toEqual([
-      'broken-rule/listDomains/200/all-domains-listed',
+  const isOwnName = (name: string) => name.includes('own')
+  const run = group('4fTq81Zb', 'own', 'own.example', 'own-2.example')
+  const records: Step = { path: '/dmarc', body: success(run.domains.map((domain) => ({ domain }))) }
+  const started = [list('own.example', 'own-2.example'), groups(run), records]
+
+  it.each<[what: string, step: Step]>([
+    ['removes a domain', list('own.example')],
+    [
+      'removes a domain, so that it is no member',
+      refused(create({ name: 'New', domains: ['own.example'] }, {}), 'not_monitored'),
+    ],
+    ['removes a domain, so that it is not removed twice', remove(['own.example', 'own-2.example'], ['own.example'])],
+    ['removes a domain, so that it has no record', { path: '/dmarc', body: success([]) }],
+    ['deletes a group', groups()],
+    ['deletes a group, so that it is not found', refused(destroy('4fTq81Zb'), 'not_found', 404)],
+    ['deletes a group, so that its name is free', create({ name: 'own' }, group('other', 'own'))],
+    ['renames a group', groups({ ...run, name: 'Other' })],
+    [
+      'renames a group before a change',
+      update('4fTq81Zb', { remove_domains: [] }, { group: { ...run, name: 'Other' } }),
+    ],
+    ['takes a member away', groups({ ...run, domains: ['own.example'] })],
+    [
+      'takes a member away before a change',
+      update('4fTq81Zb', { add_domains: ['own.example'] }, { group: { ...run, domains: ['own.example'] } }),
+    ],
+    ['adds a member', groups({ ...run, domains: [...run.domains, 'b.example'] })],
+  ])('%s of a run', async (_, step) => {
+    expect(await judgeLast([...started, step], { isOwnName })).toEqual([expect.stringMatching(/^cannot-tell/)])
+    expect(await judgeLast([...started, step])).toEqual([expect.stringMatching(/^(broken-rule|unexplained)\//)])
+  })
+
+  it.each<[what: string, ...steps: Step[]]>([
+    ['a domain', remove(['own.example']), list('own.example', 'own-2.example')],
+    [
+      'a domain, so that it is a member',
+      remove(['own.example']),
+      create({ name: 'New', domains: ['own.example'] }, group('n', 'New', 'own.example')),
+    ],
+    ['a domain, so that it is not counted', remove(['own.example']), add(['own.example'], ['own.example'], 0)],
+    ['a member', remove(['own.example']), groups(run)],
+    [
+      'a member before a change',
+      update('4fTq81Zb', { remove_domains: ['own.example'] }, {}),
+      update('4fTq81Zb', { name: 'own' }, { group: run }),
+    ],
+    ['a group', groups(run, group('n', 'own 2'))],
+    ['a group with a name that is taken', refused(create({ name: 'own 2' }, {}), 'duplicate_name', 409)],
+    ['a group that the run has deleted', destroy('4fTq81Zb'), groups(run)],
+    ['the former name', update('4fTq81Zb', { name: 'own 2' }, {}), groups(run)],
+    ['a group with an id that a run invents', destroy('own-id')],
+  ])('adds nothing with a name of a run: %s', async (_, ...steps) => {
+    expect(await judgeLast([...started, ...steps], { isOwnName })).toEqual([
+      expect.stringMatching(/^(broken-rule|unexplained)\//),
     ])
   })
 })
@@ -172,6 +230,55 @@ describe('what is not known says nothing', () => {
     }))
     const { judge } = await judgeAfter(steps, {})
     expect(accusationsIn(judge.conclude())).toEqual([])
+  })
+})
+
+describe('a request to change the account that got no answer', () => {
+  const lost = (exchange: Exchange): Exchange => ({ ...exchange, response: undefined })
+  const byGateway = (write: Step): Step => ({ ...write, status: 504, body: '<html>' })
+  const [empty, a, b] = [list(), list('a.example'), list('a.example', 'b.example')]
+  const [none, mail, post] = [
+    groups(),
+    groups(group('m', 'Mail', 'a.example')),
+    groups(group('m', 'Post', 'a.example')),
+  ]
+  const late: readonly (readonly [what: string, write: Step, before: Step, after: Step])[] = [
+    ['adds a domain', add(['b.example']), a, b],
+    ['removes a domain', remove(['a.example']), a, empty],
+    ['takes a member away', remove(['a.example']), mail, groups(group('m', 'Mail'))],
+    ['creates a group', create({ name: 'Mail', domains: ['a.example'] }, {}), none, mail],
+    ['renames a group', update('m', { name: 'Post' }, {}), mail, post],
+    ['deletes a group', destroy('m'), mail, none],
+  ]
+  const minutes = (count: number) => DATE + count * 60_000
+
+  it.each(late)('$0 much later', async (_, write, before, after) => {
+    for (const unanswered of [{ ...write, change: lost }, byGateway(write)]) {
+      const { take } = await judgeAfter([a, before, unanswered, before, before])
+      expect(take({ ...after, at: minutes(14) })).toEqual([])
+    }
+  })
+
+  it.each(late)('$0 for another key of the account', async (_, write, before, after) => {
+    const change = sentByKey('key 2')
+    const read = { ...before, change }
+    const { take } = await judgeAfter([read, { ...write, change: lost }, read, read])
+    expect(take({ ...after, change })).toEqual([])
+  })
+
+  it('does nothing any more after a quarter of an hour', async () => {
+    const again = [
+      { ...a, at: minutes(16) },
+      { ...a, at: minutes(17) },
+    ]
+    const { take } = await judgeAfter([a, { ...add(['b.example']), change: lost }, a, ...again])
+    expect(take({ ...b, at: minutes(18) })).toEqual(['broken-rule/listDomains/200/all-domains-listed'])
+  })
+
+  it('is one of so many that nothing is certain', async () => {
+    const many = Array.from({ length: 60 }, (_, index) => ({ ...add([`n${index}.example`]), change: lost }))
+    const { take } = await judgeAfter([a, ...many, a])
+    expect(take(list('a.example', 'n3.example'))).toEqual([])
   })
 })
 

@@ -68,6 +68,14 @@ const times = (count: number, said: Said): Said[] => Array.from({ length: count 
 
 const used = down(9, 0).map((each) => ({ ...each, path: '/dmarc', limit: 10 }))
 const faster = (said: Said, index: number) => ({ ...said, after: index / 50, reset: START + 3600 })
+/** In a window that begins with the first request. */
+const first = (said: Said) => ({ lasts: 5, ...said, reset: START + 3600 })
+const spent: Said = { remaining: 0, path: '/dmarc', limit: 10 }
+const long = (said: Said) => ({ ...said, lasts: 10_000 })
+/** The first of them was charged in the window before, and another client gets a charge back. */
+const late = [{ ...spent, remaining: 10, lasts: 4_000 }, ...used.slice(0, 8), spent, spent].map((said) => {
+  return { ...said, reset: START + 3602 }
+})
 const noneLeft: Said = { remaining: 0 }
 const young: Said = { limit: 300, remaining: 250 }
 
@@ -79,6 +87,7 @@ describe('the quota of a service', () => {
       'gives more than its limit to requests that come faster than its time goes on',
       ...[...used, { ...noneLeft, path: '/dmarc', limit: 10 }].map(faster),
     ],
+    ['dmarc-limit', 'gives one more in a window that begins with the first request', ...used.map(first), first(spent)],
     ['domains-limit', 'goes on when nothing is left', ...down(2, 0), ...times(4, noneLeft)],
     ['remaining/rise', 'does not fall with each success', ...times(2, { remaining: 29 })],
     ['remaining/rise', 'is higher after a refusal', ...down(29, 27), { remaining: 29, kind: 'refused' }],
@@ -95,6 +104,12 @@ describe('the quota of a service', () => {
     ['takes back the charges of others that were the last for a moment', ...down(2, 0), ...times(3, noneLeft)],
     ['is another one for a caller without a valid key', ...down(29, 27), { ...young, kind: 'unread' }],
     ['is smaller for a caller without a valid key', { remaining: 4, limit: 5, kind: 'unread' }],
+    ['is spent, and then refused', ...used.map(first), { ...first(spent), kind: 'limited' }],
+    ['is spent, and begins again', ...used.map(first), { ...spent, remaining: 9, after: 3601, reset: START + 7201 }],
+    ['is spent, and begins again within a moment', ...used.map(first), { ...first(spent), after: 3599 }],
+    ['is spent, and one charge has ended', ...used.map(first), { ...spent, reset: START + 3610 }],
+    ['is spent while the last request is on its way', ...used.map(first).map(long), first({ ...spent, after: 95 })],
+    ['began with a charge of the window before', ...late],
     ['begins again with the next window', ...down(2, 0), { after: 1801, remaining: 29, reset: END + 3600 }],
     ['begins again when the clock is set back', ...down(29, 27), { after: -4000, remaining: 29, reset: END - 3600 }],
     [

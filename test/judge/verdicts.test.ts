@@ -14,7 +14,7 @@ function choicesOf(counts: Readonly<Record<string, number>>): Pick<Choices, 'ids
   }
 }
 
-const CHOICES = choicesOf({ a: 1, b: 1, c: 2, d: 4, only: 0 })
+const CHOICES = choicesOf({ a: 1, b: 1, c: 2, d: 4, only: 0, 'status-x': 1 })
 
 function see(evidence: string, id: string, ...permits: number[]): ChoiceObservation {
   return { id, permits, evidence: [evidence], count: 1 }
@@ -23,7 +23,7 @@ function see(evidence: string, id: string, ...permits: number[]): ChoiceObservat
 describe('decideVerdicts', () => {
   it('names every assumption in the order of the document, and decides nothing without an observation', () => {
     const verdicts = decideVerdicts([], CHOICES)
-    expect(verdicts.map(({ id }) => id)).toEqual(['a', 'b', 'c', 'd', 'only'])
+    expect(verdicts.map(({ id }) => id)).toEqual(['a', 'b', 'c', 'd', 'only', 'status-x'])
     expect(verdicts.every(({ verdict }) => verdict === 'undecided')).toBe(true)
   })
 
@@ -55,6 +55,16 @@ describe('decideVerdicts', () => {
       'a contradiction of three, and of each a proof',
       ofC,
       { id: 'c', verdict: 'contradicted', evidence: ['1', '2', '3'] },
+    ],
+    [
+      'a mixture, if each case may be different',
+      [see('1', 'status-x', 0), see('2', 'status-x', 1)],
+      { id: 'status-x', verdict: 'undecided', evidence: ['1', '2'] },
+    ],
+    [
+      'a contradiction of one case',
+      [see('1', 'status-x', 0), { ...see('2', 'status-x', 1), same_case: true }],
+      { id: 'status-x', verdict: 'contradicted', evidence: ['1', '2'] },
     ],
   ])('takes from observations %s', (_, observations, verdict) => {
     expect(decideVerdicts(observations, CHOICES).find(({ id }) => id === verdict.id)).toEqual(verdict)
