@@ -97,6 +97,14 @@ function readText(text: string): EnvelopeOutcome {
 const OF_GATEWAYS: ReadonlySet<number> = new Set([502, 503, 504])
 
 /**
+ * The statuses of a page of a login, a firewall, or a server in front of the service. For others, such as 400, 404 and 500,
+ * the frameworks of services have a page, too, which shows what the service has not made.
+ */
+const OF_OTHERS: ReadonlySet<number> = new Set([200, 401, 403, 407, 408, 413, 414, 429, 431, 451, 511])
+/** Only networks in front of services answer with a status beyond (https://www.iana.org/assignments/http-status-codes). */
+const LAST_REGISTERED = 511
+
+/**
  * Who failed, if a response is no answer to the request; `unknown` if it lacks the body that would show it. The code of
  * an error decides it, because each code can have any status, and the specification has none for a failure. `page` is
  * whoever answered with a page in place of the service, such as a firewall or a login. `isOfService`: whether the
@@ -113,8 +121,8 @@ function whoFailed(
   }
   if (outcome.kind !== 'unreadable') return status < 500 ? undefined : 'service'
   if (OF_GATEWAYS.has(status)) return 'gateway'
-  // The frameworks of services have a page for a failure, too.
-  if (status !== 500 && isOfService && isForeignPage(method, response)) return 'page'
+  const isOfOthers = OF_OTHERS.has(status) || status > LAST_REGISTERED
+  if (isOfOthers && isOfService && isForeignPage(method, response)) return 'page'
   if (status < 500) return undefined
   return lacksBody(method, body) ? 'unknown' : 'service'
 }

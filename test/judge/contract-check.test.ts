@@ -249,7 +249,6 @@ describe('a page without a header field of the service', () => {
     ['of words', list({ status: 429, body: 'Slow down.' })],
     ['to HEAD', { path: '/domains', method: 'HEAD', status: 401 }],
     ['of a host that is not there', list({ status: 521, body: '<html>' })],
-    ['for a method', { path: '/domains', method: 'PUT', status: 405, body: '<html>' }],
   ])('is nobody known, so that it cannot be told what the service did: %s', (_, made, headers = HTML) => {
     const [found, ...others] = find(made, only(headers)).filter((each) => partyOf(each) === 'service')
     expect([found?.id, others]).toEqual([expect.stringMatching(/^cannot-tell\/.*\/page$/), []])
@@ -261,6 +260,8 @@ describe('a page without a header field of the service', () => {
     ['the envelope in it', list()],
     ['nothing in it', list({ status: 403, body: undefined })],
     ['the failure of a framework', list({ status: 500, body: '<html>' })],
+    ['the refusal of a framework to read a body', { method: 'POST', path: '/domains', status: 400, body: '<html>' }],
+    ['the word of a framework that there is nothing', list({ status: 404, body: '<html>' })],
   ])('is an answer of the service with %s', (_, made, headers = HTML) => {
     const found = find(made, only(headers))
     expect(found.some(isFailure)).toBe(true)
