@@ -144,6 +144,10 @@ describe('the cleanup of verify', () => {
     ['the removal of one group gets such a page twice', instead(page, twoOfOne())],
     ['a new domain cannot be removed for a while', instead(busy, first(3, isRemovalOf('/domains')))],
     ['another client removes one of its domains', racing()],
+    [
+      'the first list of groups is older than they are',
+      instead(answer(200, '{"success":true,"data":{"groups":[],"count":0}}'), first(1, isList)),
+    ],
     ['a list lacks for a moment what others have', emptyList()],
     ['a list gets a page', instead({ ...page, status: 403 }, first(2, isList))],
     ['a list gets a redirect', instead(login, first(2, isList))],
