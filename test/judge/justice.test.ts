@@ -90,6 +90,12 @@ describe('a service is judged justly that', () => {
     ])
   })
 
+  it('has no words for the reason of a refusal keeps the contract: a message is a string', async () => {
+    const body = { success: false, error: { code: 'not_found', message: '' } }
+    const { judge } = await judgeAfter([{ ...destroy('none'), status: 404, body }])
+    expect(judge.conclude().findings).toEqual([])
+  })
+
   it.each([300, 302, 307])('answers %d breaks the contract', async (status) => {
     const { judge } = await judgeAfter([{ ...list(), status, body: '' }])
     expect(judge.conclude().findings.map(({ id }) => id)).toContain(
