@@ -254,6 +254,11 @@ describe('a page without a header field of the service', () => {
     expect([found?.id, others]).toEqual([expect.stringMatching(/^cannot-tell\/.*\/page$/), []])
   })
 
+  it('is nothing special at a path that the service does not have', () => {
+    const found = find({ path: '/docs', body: '<html>' }, only(HTML))
+    expect(found.filter((each) => partyOf(each) === 'service')).toEqual([])
+  })
+
   it.each<[what: string, made: Made, headers?: Record<string, string>]>([
     ['a header field of the service', list({ status: 403, body: '<html>' }), { ...HTML, 'x-ratelimit-limit': '30' }],
     ['JSON in it', list({ status: 403, body: { message: 'Forbidden' } })],
