@@ -191,7 +191,11 @@ export class Conversation {
     } catch (error) {
       if (!(error instanceof ConnectionError)) throw error
       if (error.isCut) return { exchange: exchangeOf(undefined), error }
-      if (!isRead(request)) holdings.doubt(request)
+      if (!isRead(request)) {
+        holdings.doubt(request)
+        // The service may carry it out late, so that the lists of the cleanup show either.
+        this.options.judge?.take(exchangeOf(undefined))
+      }
       throw error
     }
   }

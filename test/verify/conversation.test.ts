@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
+import type { Exchange } from '../../src/exchanges/exchange.ts'
 import { systemClock } from '../../src/ground/clock.ts'
 import { ConnectionError, type WireRequest, type WireResponse } from '../../src/verify/client.ts'
 import { Conversation } from '../../src/verify/conversation.ts'
@@ -34,6 +35,7 @@ const ADD: ProbeRequest = { method: 'POST', path: '/domains', body: { domains: [
 function converse(replies: readonly Reply[]) {
   const sent: WireRequest[] = []
   const pauses: number[] = []
+  const judged: Exchange[] = []
   const holdings = new Holdings('verify-x1')
   const conversation = new Conversation({
     async send(request) {
@@ -43,11 +45,17 @@ function converse(replies: readonly Reply[]) {
       return reply
     },
     ...{ contract: choices.contract, reserve: 0, clock: systemClock, holdings, apiKey: 'a-key-of-the-account' },
-    ...{ ledger: NO_LEDGER, judge: undefined, writes: true, waits: false, tell: () => {} },
+    ...{ ledger: NO_LEDGER, writes: true, waits: false, tell: () => {} },
+    judge: {
+      take(exchange) {
+        judged.push(exchange)
+        return []
+      },
+    },
     signal: new AbortController().signal,
     sleep: async (milliseconds) => void pauses.push(milliseconds),
   })
-  return { conversation, holdings, sent, pauses }
+  return { conversation, holdings, sent, pauses, judged }
 }
 
 describe('a read of verify', () => {
@@ -113,8 +121,9 @@ describe('a write of verify', () => {
 
   it('leaves unknown what it has created if no answer comes in time', async () => {
     const late = new ConnectionError('no complete response came within 30 s (--timeout)')
-    const { conversation, holdings } = converse([late])
+    const { conversation, holdings, judged } = converse([late])
     await expect(conversation.ask(ADD)).rejects.toBe(late)
     expect(holdings.isUncertain).toBe(true)
+    expect(judged).toMatchObject([{ request: { method: 'POST' }, response: undefined }])
   })
 })
