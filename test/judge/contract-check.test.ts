@@ -48,6 +48,10 @@ const withBody =
   (body: SeenBody): Change =>
   ({ response, ...exchange }) => ({ ...exchange, response: response && { ...response, body } })
 
+const only =
+  (headers: Record<string, string>): Change =>
+  ({ response, ...exchange }) => ({ ...exchange, response: response && { ...response, headers } })
+
 describe('a violation of the contract', () => {
   const CONTENT = 'responses/DomainsListed/content'
   const TYPE = `listDomains/200/response/headers/content-type ${CONTENT}`
@@ -147,6 +151,18 @@ describe('a violation of the contract', () => {
   })
 })
 
+it.each([
+  { 'Content-Type': 'text/json' },
+  { 'Content-Type': 'application/vnd.api+json' },
+  { Date: 'Mon, 30 Nov 2026 09:00:00 GMT' },
+])(
+  'A response of JSON may have the header fields %j, because the specification names a type for requests only',
+  (headers) => {
+    const found = find(list(), only(headers)).filter(({ id }) => id.includes('content-type'))
+    expect(found.map(({ label }) => label)).toEqual(['another choice'])
+  },
+)
+
 describe('another choice, which nobody has done wrong, is', () => {
   const group = { ...SHOP, id: '12345' }
   it.each<[title: string, made: Made, id: string, pointer: string]>([
@@ -238,10 +254,6 @@ describe('a failure', () => {
 
 describe('a page without a header field of the service', () => {
   const HTML = { 'content-type': 'text/html; charset=utf-8' }
-  const only =
-    (headers: Record<string, string>): Change =>
-    ({ response, ...exchange }) => ({ ...exchange, response: response && { ...response, headers } })
-
   it.each<[what: string, made: Made, headers?: Record<string, string>]>([
     ['of a firewall', list({ status: 403, body: '<html>' })],
     ['of a login', list({ status: 200, body: '<!doctype html><form>' })],
