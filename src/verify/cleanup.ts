@@ -35,6 +35,8 @@ const SHORT_WAIT = 60_000
  * background processing is over, and a gateway may lose a removal.
  */
 const PAUSES = [5 * SETTLING, 5 * SETTLING]
+/** How often a request is sent that the quota refuses. */
+const ATTEMPTS = 3
 /** How often a list is asked for that cannot be read: a gateway may answer in place of the service. */
 const READINGS = 3
 
@@ -167,15 +169,16 @@ async function ask(request: ProbeRequest, conversation: Conversation): Promise<P
   const { budget } = conversation
   const { waits, signal } = conversation.options
   const path = quotaPathOf(request)
-  for (const isLast of [false, true]) {
+  for (let attempt = 1; ; attempt++) {
     if (budget.leftForCleanup(path) < 1) {
       if (signal.aborted || !(waits || budget.untilReset(path) <= SHORT_WAIT)) break
       await conversation.waitFor(path)
     }
     const answer = await conversation.ask(request)
     if (!isOverQuota(answer)) return answer
-    if (isLast) break
-    // A refusal for the quota can be that of a moment.
+    if (attempt === ATTEMPTS) break
+    // The first refusal for the quota can be that of a moment. After the second one, the window must end.
+    if (attempt > 1) continue
     await conversation.pause(SETTLING)
     budget.renew(path)
   }

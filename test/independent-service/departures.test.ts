@@ -37,6 +37,11 @@ describe('a service that breaks the specification', () => {
     expect(await isNamed({ found, ...departure }, found)).toBe(true)
   })
 
+  it('loses nothing by verify if its paths share one counter, so that the cleanup must wait', async () => {
+    const shared = DEPARTURES.find(({ id }) => id === 'shared-quota')
+    expect((await verifyService(new Twins(PLAIN, shared, THEIRS), { exhaust: false })).left).toEqual([])
+  })
+
   const open = DEPARTURES.filter(({ found }) => found === undefined)
   it.for(open)('is not accused of what another service may do: $does', async (departure) => {
     for (const session of [usualSession, ...PARTS]) {
