@@ -63,7 +63,7 @@ function checkType(operation: Operation, { reading, widest, tell }: Checking): v
     return
   const place = outcome.kind === 'refusal' ? `${pointerOf(operation)}/responses` : widest.of(operation).content
   const what = type === undefined ? 'no Content-Type' : `the Content-Type ${show(type)}, not application/json`
-  // The specification names a type for requests only; but JSON that is called something else is no JSON interface.
+  // The specification names a type for requests only, so a response may have any type of JSON, or none.
   tell('response/headers/content-type', place, `has ${what}.`, { isOpen: type === undefined || /json/i.test(type) })
 }
 

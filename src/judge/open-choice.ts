@@ -1,6 +1,7 @@
 import { type Exchange, formOf } from '../exchanges/exchange.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import type { Json } from '../ground/json.ts'
+import { digestOf } from '../ground/secrets.ts'
 import type { QuotaFields } from './quota-fields.ts'
 import type { AskedRequest } from './request.ts'
 import type { Track } from './tracks.ts'
@@ -54,8 +55,8 @@ export function isOfEachCase(id: string): boolean {
   return id.startsWith('status-') || id === 'quota-headers' || id === 'path-matching'
 }
 
-/** How many cases of a choice are remembered, and how many characters of a body tell them apart. */
-const [CASES, TOLD_APART] = [500, 500]
+/** How many cases of a choice are remembered. */
+const CASES = 500
 
 /** How many ids of exchanges are kept as evidence. */
 export const EVIDENCE_KEPT = 5
@@ -92,7 +93,8 @@ export class OpenChoice {
     const { evidence } = observation
     if (evidence.length < EVIDENCE_KEPT && !evidence.includes(exchange)) evidence.push(exchange)
     observation.count++
-    const other = isOfEachCase(this.id) ? this.#compareCase(`${code} ${describe(request)}`, bits) : undefined
+    const name = isOfEachCase(this.id) ? nameCase(request, code) : undefined
+    const other = name === undefined ? undefined : this.#compareCase(name, bits)
     if (other !== undefined) for (const each of [observation, other]) each.same_case = true
     return observation
   }
@@ -105,10 +107,10 @@ export class OpenChoice {
   }
 }
 
-/** Tells requests apart that a service may refuse in different ways. */
-function describe({ method, target, credentials, body }: Exchange['request']): string {
-  const sent = body.isKnown ? `${body.size} ${body.bytes.subarray(0, TOLD_APART)}` : 'unknown'
-  return `${formOf(credentials)} ${method} ${target} ${sent}`
+/** A text that equal requests share if their answers have the same code; none if it is not known what was sent. */
+function nameCase({ method, target, credentials, body }: Exchange['request'], code: string): string | undefined {
+  if (!body.isKnown) return undefined
+  return digestOf([code, formOf(credentials), method, target, body.text].join('\n'))
 }
 
 function fits(shown: Exclude<Shown, undefined>, holder: Json): boolean {

@@ -76,12 +76,16 @@ describe('a refusal shows a choice', () => {
   })
 })
 
-it.each<[what: string, body: readonly string[], status: number, verdict: string]>([
-  ['of two cases is mixed', ['no host', 'a.example'], 422, 'undecided'],
-  ['of one case contradicts itself', ['no host'], 422, 'contradicted'],
-])('a status that differs %s', async (_, names, status, verdict) => {
-  const steps = [refused(add(['no host']), 'invalid_domain'), refused(add(names), 'invalid_domain', status)]
-  const { judge } = await judgeAfter([...steps])
+/** Long, and alike but for the end. */
+const endingWith = (name: string) => [...many.slice(0, 40), name]
+
+it.each<[what: string, first: Step, second: Step, verdict: string]>([
+  ['of two cases is mixed', add(['no host']), add(['no host', 'a.example']), 'undecided'],
+  ['of two cases that differ late is mixed', add(endingWith('no host')), add(endingWith('not one')), 'undecided'],
+  ['of one case contradicts itself', add(['no host']), add(['no host']), 'contradicted'],
+])('a status that differs %s', async (_, first, second, verdict) => {
+  const steps = [refused(first, 'invalid_domain'), refused(second, 'invalid_domain', 422)]
+  const { judge } = await judgeAfter(steps)
   const verdicts = decideVerdicts(judge.conclude().observations, choices)
   expect(verdicts.find(({ id }) => id === 'status-invalid-domain')?.verdict).toBe(verdict)
 })
