@@ -42,7 +42,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'node:child_process': ['trials'],
 }
 /** Packages that cost time at the start and are not needed by every command. */
-const LAZY = /^(express|ajv|@faker-js|@apidevtools|pino|js-yaml|json-p3|@redis|@modelcontextprotocol\/server)(\/|$)/
+const LAZY = /^(express|ajv|@faker-js|@apidevtools|js-yaml|json-p3|@redis|@modelcontextprotocol\/server)(\/|$)/
 /** Time and chance, which only the clocks ask for. */
 const AMBIENT =
   /\bDate\s*\.\s*now\b|\bnew\s+Date\b(?:\s*\(\s*\)|\s*(?![\s(]))|\bMath\s*\.\s*random\b|\bperformance\s*\.\s*now\b|\bprocess\s*\.\s*(?:hrtime|nextTick)\b/

@@ -1,10 +1,10 @@
 import { constants, createWriteStream, fstatSync } from 'node:fs'
 import { Socket } from 'node:net'
 import type { Writable } from 'node:stream'
-import { styleText } from 'node:util'
+import { inspect, styleText } from 'node:util'
 import { type Log, SILENT } from '../ground/log.ts'
 import { printable } from '../ground/show.ts'
-import { clearTimeout, setTimeout } from '../ground/timers.ts'
+import { clearTimeout, RealDate, readTime, setTimeout } from '../ground/timers.ts'
 import type { Redact } from '../journal/redaction/redaction.ts'
 
 export type LogLevel = 'info' | 'warn' | 'error' | 'silent'
@@ -20,21 +20,21 @@ const BACKLOG = 1 << 20
  */
 const TOGETHER = 16_384
 const SOON = 50
-/** How the logger begins a line that can wait. */
-const INFO = '{"level":30,'
+/** The numbers that pino and bunyan give these levels, so that tools for their logs read ours. */
+const SEVERITIES = { info: 30, warn: 40, error: 50 }
 
 /**
  * Opens a log on standard error. By default it is pretty on a terminal, and JSON lines if not. `redact` hides the
  * secrets that the service itself does not know. `close` resolves when the log is written, or after a timeout if no
  * reader consumes it.
  */
-export async function openLog(
+export function openLog(
   level: LogLevel,
   format: LogFormat = process.stderr.isTTY ? 'pretty' : 'json',
   redact: Redact = (text) => text,
-): Promise<{ log: Log; close: () => Promise<void> }> {
+): { log: Log; close: () => Promise<void> } {
   if (level === 'silent') return { log: SILENT, close: async () => {} }
-  const { pino } = await import('pino')
+  const threshold = level
   const { mode } = fstatSync(2)
   const isPipe = (mode & constants.S_IFMT) === constants.S_IFIFO || (mode & constants.S_IFMT) === constants.S_IFSOCK
   let sink = openSink()
@@ -58,11 +58,11 @@ export async function openLog(
   let timer: NodeJS.Timeout | undefined
   let isClosed = false
 
-  function write(line: string): void {
+  function write(severity: number, fields: object, message: string): void {
     // A line that comes after the end is too late.
-    if (isClosed || sink.writableLength >= BACKLOG) return
-    text += form(line)
-    if (text.length > TOGETHER || !line.startsWith(INFO)) flush()
+    if (isClosed || severity < SEVERITIES[threshold] || sink.writableLength >= BACKLOG) return
+    text += form(formatLine(severity, fields, message))
+    if (text.length > TOGETHER || severity > SEVERITIES.info) flush()
     else timer ??= setTimeout(flush, SOON).unref()
   }
 
@@ -89,10 +89,23 @@ export async function openLog(
     })
   }
 
-  return { log: pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, { write }), close }
+  const log: Log = {
+    info: (fields, message) => write(SEVERITIES.info, fields, message),
+    warn: (fields, message) => write(SEVERITIES.warn, fields, message),
+    error: (fields, message) => write(SEVERITIES.error, fields, message),
+  }
+  return { log, close }
 }
 
-/** A line of the log as the logger writes it. */
+/** A line of JSON with its end. JSON shows nothing of an error; `inspect` shows its causes, too. */
+export function formatLine(severity: number, fields: object, message: string): string {
+  const line = { level: severity, time: new RealDate(readTime()).toISOString(), ...fields, msg: message }
+  const show = (_key: string, value: unknown) =>
+    value instanceof Error ? { type: value.name, message: value.message, stack: inspect(value) } : value
+  return `${JSON.stringify(line, show)}\n`
+}
+
+/** A line of the log as a program reads it. */
 interface LogLine {
   level: number
   time: string
@@ -110,9 +123,6 @@ interface LogLine {
   err?: { stack?: string; message?: string }
 }
 
-const WARNING = 40
-const ERROR = 50
-
 /** Formats a JSON line for a person: `09:30:01 POST /api/v1/domains → 400 invalid_domain (default, 0.8 ms)`. */
 export function prettify(line: string, isColoured: boolean): string {
   const entry = JSON.parse(line) as LogLine
@@ -121,7 +131,8 @@ export function prettify(line: string, isColoured: boolean): string {
     isColoured ? styleText(style, text, { validateStream: false }) : text
   const clock = paint('dim', time.slice(11, 19))
   if (msg === 'request') return `${clock} ${describeRequest(entry, paint)}\n`
-  const kind = level >= ERROR ? paint('red', 'error: ') : level >= WARNING ? paint('yellow', 'warning: ') : ''
+  const kind =
+    level >= SEVERITIES.error ? paint('red', 'error: ') : level >= SEVERITIES.warn ? paint('yellow', 'warning: ') : ''
   const rest = Object.keys(fields).length === 0 ? '' : ` ${printable(JSON.stringify(fields))}`
   const trace = (err?.stack ?? err?.message ?? '').split('\n').map(printable).join('\n')
   const stack = err === undefined ? '' : `\n${trace}`

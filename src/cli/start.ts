@@ -24,7 +24,7 @@ export async function withServerOptions<Result>(
   { openLog }: Pick<Terminal, 'openLog'>,
   work: (options: ServerOptions & { log: Log }) => Promise<Result>,
 ): Promise<Result> {
-  const { log, close } = await openLog(values.logLevel, values.logFormat)
+  const { log, close } = openLog(values.logLevel, values.logFormat)
   try {
     return await withNamedOptions(sources, () => {
       const options = pickServerOptions(values)

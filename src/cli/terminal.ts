@@ -31,7 +31,7 @@ export interface Terminal {
    * Opens a log on standard error. `redact` hides secrets in its lines. `close` resolves when it is written, or after a
    * timeout without a reader.
    */
-  openLog(level: LogLevel, format?: LogFormat, redact?: Redact): Promise<{ log: Log; close(): Promise<void> }>
+  openLog(level: LogLevel, format?: LogFormat, redact?: Redact): { log: Log; close(): Promise<void> }
   untilStopped(): Promise<void>
   /** Passes each signal to stop to the listener and suppresses its default effect. The returned function ends that. */
   onSignal(listener: (signal: StopSignal) => void): () => void

@@ -1,4 +1,4 @@
-/** The part of a structured logger that is used here; a logger of pino has it. */
+/** The part of a structured logger that is used here; a logger of pino or bunyan has it. */
 export interface Log {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void

@@ -18,7 +18,7 @@ import {
 import { COMMAND_LINE_OPTIONS } from '../../src/server/option-table.ts'
 import { startUnderstudy } from '../../src/server/understudy.ts'
 
-const TERMINAL = { openLog: async () => ({ log: SILENT, close: async () => {} }) }
+const TERMINAL = { openLog: () => ({ log: SILENT, close: async () => {} }) }
 const commands = await Promise.all(
   Object.entries(COMMANDS).map(async ([name, { load }]) => ({ name, options: (await load()).options })),
 )

@@ -82,7 +82,13 @@ describe('the log of serve', () => {
     expect(await running.ended).toEqual({ code: 0, stdout: `${greeting}\n`, stderr: '' })
     const text = readFileSync(file, 'utf8')
     const lines = text.trimEnd().split('\n')
-    const common = { msg: 'request', time: expect.any(String), request_id: expect.any(String), ms: expect.any(Number) }
+    const common = {
+      level: 30,
+      msg: 'request',
+      time: expect.any(String),
+      request_id: expect.any(String),
+      ms: expect.any(Number),
+    }
     const added = { operation: 'addDomains', status: 200, account: 'default', key: key.split('.')[0] }
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
       { ...common, ...added, method: 'POST', path: '/api/v1/domains' },

@@ -219,7 +219,7 @@ describe('A terminal', () => {
 
   it('hides in the log what only a command of the user knows', async () => {
     const logs: (((text: string) => string) | undefined)[] = []
-    async function openLog(...[, , redact]: Parameters<Terminal['openLog']>) {
+    function openLog(...[, , redact]: Parameters<Terminal['openLog']>) {
       logs.push(redact)
       return { log: SILENT, close: async () => {} }
     }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { prettify } from '../../src/cli/log.ts'
+import { formatLine, prettify } from '../../src/cli/log.ts'
 import { hashKey } from '../../src/ground/secrets.ts'
 import type { Store } from '../../src/store/store.ts'
 import { withKey } from '../support/account.ts'
@@ -18,16 +18,11 @@ interface Line {
   account?: string
 }
 
-/** A log that keeps its lines as pino writes them. */
+/** A log that keeps its lines as the program writes them. */
 function keepLines() {
   const lines: Line[] = []
   function keep(level: number) {
-    return (fields: object, msg: string) => {
-      const { err, ...rest } = fields as { err?: Error }
-      const error = err && { ...err, message: err.message, stack: err.stack, cause: String(err.cause) }
-      const time = '2026-01-15T09:30:01.000Z'
-      lines.push(JSON.parse(JSON.stringify({ level, time, ...rest, err: error, msg })))
-    }
+    return (fields: object, message: string) => lines.push(JSON.parse(formatLine(level, fields, message)))
   }
   return { lines, log: { info: keep(30), warn: keep(40), error: keep(50) } }
 }

@@ -92,7 +92,7 @@ export function startInProcess(
       }),
     },
     screen: { columns: undefined, colours: false },
-    openLog: async () => ({ log: SILENT, close: async () => {} }),
+    openLog: () => ({ log: SILENT, close: async () => {} }),
     untilStopped: () => stopped,
     onSignal: listenTo,
     untilEnded: () => [],
