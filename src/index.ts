@@ -1,7 +1,6 @@
 export { FixtureError } from './accounts/fixture.ts'
 export type { OperationId } from './behaviour/operations/operations.ts'
 export type { Contract } from './contract/contract.ts'
-export { ContractError } from './contract/contract-error.ts'
 export type {
   AccountReport,
   ClockReport,
@@ -20,17 +19,17 @@ export type {
   VerdictReport,
   VerificationReport,
 } from './contract/control-plane.ts'
+export { ContractError } from './contract/extensions.ts'
 export type { Bucket, Open, Plan } from './contract/names.ts'
 export type { CoverageReport } from './coverage/report.ts'
-export type { DmarcRecord, PolicyTags, RecordPin } from './domain/dmarc.ts'
+export type { DmarcRecord, PolicyTags, ProfileName, RecordPin } from './domain/dmarc.ts'
 export type { ErrorCode } from './domain/errors.ts'
 export type { Fixture, Scene, SceneCall } from './domain/fixture.ts'
-export type { ProfileName } from './domain/profile.ts'
 export type { ExplanationReport } from './explain/explanation.ts'
 export type { Corruption } from './faults/corruption.ts'
 export { FaultSetError } from './faults/fault-sets.ts'
 export type { AccountEvent, ConnectionFault, KnownFaultRule as FaultRule } from './faults/kinds.ts'
-export { type Clock, systemClock } from './ground/clock.ts'
+export { type Clock, systemClock } from './ground/timers.ts'
 export type { MessageReport, ProblemReport, RequestReport } from './journal/description.ts'
 export type { RequestMatch } from './journal/match.ts'
 export type {

@@ -14,8 +14,7 @@ import { deriveKey, identityOf } from '../ground/secrets.ts'
 import { show } from '../ground/show.ts'
 import { RealDate } from '../ground/timers.ts'
 import { encodeAccount } from '../store/record.ts'
-import { createKeys, errorIn, type LoadedFixture, loadFixture, originOf, readMoment } from './fixture.ts'
-import { checkScenes } from './scenes.ts'
+import { checkScenes, createKeys, errorIn, type LoadedFixture, loadFixture, originOf, readMoment } from './fixture.ts'
 import { findContradiction, placeGroups } from './validation.ts'
 
 /** The age of a domain when its account is created, if the fixture does not give another. */

@@ -1,11 +1,10 @@
-import type { AccountOrigin } from '../domain/account.ts'
-import type { Fixture, FixtureKey } from '../domain/fixture.ts'
+import type { AccountOrigin, ApiKey } from '../domain/account.ts'
+import { type Fixture, type FixtureKey, SCENE_OPERATIONS, type SceneOperation, type Story } from '../domain/fixture.ts'
+import { givenFields } from '../domain/given-fields.ts'
 import { parseDuration } from '../domain/iso-8601.ts'
-import type { ApiKey } from '../domain/keys.ts'
 import { clamp, LIMITS } from '../domain/limits.ts'
-import { readInput } from '../ground/input-file.ts'
+import { readInput, readPackageFile } from '../ground/files.ts'
 import { isObject, type Json, parseJson } from '../ground/json.ts'
-import { readPackageFile } from '../ground/package-files.ts'
 import { findViolation, type Violation } from '../ground/schema.ts'
 import { hashKey, identify, identityOf } from '../ground/secrets.ts'
 import { RealDate } from '../ground/timers.ts'
@@ -133,4 +132,39 @@ export function originOf({ file: _, origin, ...document }: LoadedFixture): Accou
 
 function withoutSecret({ key, ...rest }: FixtureKey): FixtureKey {
   return key === undefined ? rest : { ...rest, ...identityOf(key) }
+}
+
+/** The story of an account: the one of the last import, or the one of its original fixture. */
+export async function findStory({ story, fixture }: AccountOrigin): Promise<Story> {
+  return story ?? storyOf(typeof fixture === 'string' ? await loadFixture(fixture) : fixture) ?? { scenes: [] }
+}
+
+/** The story of a fixture, if it has scenes. */
+export function storyOf({ title, description, scenes = [] }: Fixture): Story | undefined {
+  return scenes.length === 0 ? undefined : givenFields({ title, description, scenes })
+}
+
+/**
+ * Checks that each call of a scene has the parts of its operation. What is in them is checked when the call is sent.
+ * @throws FixtureError
+ */
+export function checkScenes(fixture: LoadedFixture): void {
+  for (const [index, { calls = [] }] of (fixture.scenes ?? []).entries()) {
+    for (const [position, call] of calls.entries()) {
+      const { operation } = call
+      const known: SceneOperation = SCENE_OPERATIONS[operation]
+      const refuse = (part: string, reason: string) =>
+        errorIn(fixture, `/scenes/${index}/calls/${position}/${part}`, `${operation} ${reason}.`)
+      for (const part of ['parameters', 'query'] as const) {
+        const [given, allowed = []] = [Object.keys(call[part] ?? {}), known[part]]
+        const missing = part === 'query' ? undefined : allowed.find((name) => !given.includes(name))
+        if (missing !== undefined) throw refuse(`${part}/${missing}`, 'needs it')
+        const strange = given.find((name) => !allowed.includes(name))
+        if (strange !== undefined) throw refuse(`${part}/${strange}`, 'has no such parameter')
+      }
+      if (isObject(call.body) !== (known.body ?? false)) {
+        throw refuse('body', known.body ? 'needs a body' : 'takes no body')
+      }
+    }
+  }
 }

@@ -1,6 +1,6 @@
 import type { Faker } from '@faker-js/faker'
+import type { ProfileName } from '../domain/dmarc.ts'
 import type { Fixture, FixtureDomain } from '../domain/fixture.ts'
-import type { ProfileName } from '../domain/profile.ts'
 import { drawProfile } from '../figures/profiles.ts'
 
 export const STORIES = ['company', 'agency', 'isp', 'random'] as const

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readPackageFile } from '../ground/package-files.ts'
+import { readPackageFile } from '../ground/files.ts'
 
 const PAGE = 'dist/dashboard.html'
 /** The element of the page that holds what it needs to know. */

@@ -1,8 +1,7 @@
 import type { QuotaReport, Schemas } from '../contract/control-plane.ts'
-import { type Counters, setWindow } from '../domain/counting.ts'
+import { isInGrace } from '../domain/account.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
-import { isInGrace } from '../domain/keys.ts'
-import { bucketOf, currentHits, limitOf, type Quota, whatIsLeft } from '../domain/quotas.ts'
+import { bucketOf, type Counters, currentHits, limitOf, type Quota, setWindow, whatIsLeft } from '../domain/quotas.ts'
 import { type AccountContext, done, type Handlers } from './handler.ts'
 import { invalid, notFound, unknownName } from './refusals.ts'
 

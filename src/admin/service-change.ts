@@ -1,5 +1,4 @@
-import type { ReceivedRequest } from '../behaviour/conformity.ts'
-import { judge } from '../behaviour/judge.ts'
+import { judge, type ReceivedRequest } from '../behaviour/judge.ts'
 import type { Answer } from '../behaviour/operation.ts'
 import type { OperationId } from '../behaviour/operations/operations.ts'
 import { tooLarge } from '../contract/body.ts'

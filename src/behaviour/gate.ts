@@ -1,15 +1,22 @@
 import { answersWith, type Operation } from '../contract/api.ts'
-import type { AccountState } from '../domain/account.ts'
-import { type Counters, decideCounts, type PlannedCharge } from '../domain/counting.ts'
+import type { AccountState, ApiKey } from '../domain/account.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
 import { type FaultTarget, findMatchingRules, type TriggeredFault } from '../domain/faults.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
-import type { ApiKey } from '../domain/keys.ts'
-import { includesApiAccess } from '../domain/plans.ts'
-import { type Allowance, bucketOf, currentHits, type Hits, limitOf, whatIsLeft } from '../domain/quotas.ts'
-import type { Settings } from '../domain/settings.ts'
-import { splitAuthorization } from '../ground/authorization.ts'
+import {
+  type Allowance,
+  bucketOf,
+  type Counters,
+  currentHits,
+  decideCounts,
+  type Hits,
+  limitOf,
+  type PlannedCharge,
+  whatIsLeft,
+} from '../domain/quotas.ts'
+import { includesApiAccess, type Settings } from '../domain/settings.ts'
 import { chanceOfFault, fraction } from '../ground/chance.ts'
+import { splitAuthorization } from '../ground/secrets.ts'
 
 /** The account and the key of a request, and the time of the account's clock. */
 export interface Principal {

@@ -1,11 +1,13 @@
-import type { Operation } from '../contract/api.ts'
+import { type Operation, pointerOf } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
+import { ContractError } from '../contract/extensions.ts'
 import type { CachedData } from '../contract/reply.ts'
 import type { AccountState, DomainGroup, MonitoredDomain } from '../domain/account.ts'
 import type { Decision } from '../domain/errors.ts'
+import { simulatedTraits } from '../domain/simulator.ts'
 import type { Json } from '../ground/json.ts'
 import type { Query } from '../ground/target.ts'
-import type { ShownData } from './shown-data.ts'
+import type { ShownData } from './presentation.ts'
 
 /** A contract with the behaviour of each operation. It decides all answers of the service. */
 export interface ServiceContract extends Contract {
@@ -100,4 +102,30 @@ export interface OperationBehaviour {
 /** Whether an operation may change the account. Safe methods may not (RFC 9110 §9.2.1). */
 export function changesAccount({ method }: Operation): boolean {
   return method !== 'GET'
+}
+
+export interface ServiceOptions {
+  /** By operationId. */
+  behaviours: Readonly<Record<string, OperationBehaviour>>
+  /** Whether the names of domains under understudy.test define their special properties. */
+  simulator: boolean
+}
+
+const NO_TRAITS: Partial<MonitoredDomain> = {}
+
+/** @throws ContractError for an operation without a behaviour. */
+export function bindBehaviours(contract: Contract, { behaviours, simulator }: ServiceOptions): ServiceContract {
+  const bound = new Map(contract.operations.map((operation) => [operation, findBehaviour(operation, behaviours)]))
+  return {
+    ...contract,
+    behaviourOf: (operation) => bound.get(operation) as OperationBehaviour,
+    traitsOf: simulator ? simulatedTraits : () => NO_TRAITS,
+  }
+}
+
+function findBehaviour(operation: Operation, behaviours: ServiceOptions['behaviours']): OperationBehaviour {
+  const behaviour = Object.hasOwn(behaviours, operation.id) ? behaviours[operation.id] : undefined
+  if (behaviour !== undefined) return behaviour
+  const reason = `No behaviour is written for the operation ${operation.id}.`
+  throw new ContractError('openapi.yaml', pointerOf(operation), reason)
 }

@@ -1,11 +1,9 @@
 import type { Operation } from '../contract/api.ts'
 import type { AccountState, DomainGroup } from '../domain/account.ts'
-import { cutName } from '../domain/group-names.ts'
-import { comparedName } from '../domain/groups.ts'
+import { comparedName, cutName } from '../domain/groups.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Json } from '../ground/json.ts'
-import type { ReceivedRequest } from './conformity.ts'
-import { judge } from './judge.ts'
+import { judge, type ReceivedRequest } from './judge.ts'
 import type { SampleAccount, ServiceContract } from './operation.ts'
 import type { PlannedRequest } from './planned-request.ts'
 

@@ -8,8 +8,7 @@ import { describeObservability, observabilityOf, reportAssumption } from '../jud
 import { type Options, optIn } from '../server/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../server/option-table.ts'
 import { defineCommand } from './command.ts'
-import { UsageError } from './errors.ts'
-import { refuseId } from './options.ts'
+import { refuseId, UsageError } from './options.ts'
 
 const OPTIONS = {
   json: optIn('Print JSON instead of text.'),

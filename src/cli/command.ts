@@ -1,9 +1,8 @@
-import { readPackageFile } from '../ground/package-files.ts'
+import { readPackageFile } from '../ground/files.ts'
 import { shorten, showWritten } from '../ground/show.ts'
 import { flagOf, type Options, placeholderOf } from '../server/option.ts'
-import type { DiscreetTerminal } from './discreet-terminal.ts'
-import { UsageError } from './errors.ts'
-import { type ReadOptions, readOptions } from './options.ts'
+import { type ReadOptions, readOptions, UsageError } from './options.ts'
+import type { DiscreetTerminal } from './terminal.ts'
 
 export interface Command {
   options: Options

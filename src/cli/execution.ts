@@ -1,14 +1,12 @@
 import { constants } from 'node:os'
 import { EvidenceError } from '../evidence/evidence-input.ts'
-import { elapsed, systemClock } from '../ground/clock.ts'
 import { printable } from '../ground/show.ts'
-import { RealDate } from '../ground/timers.ts'
+import { elapsed, RealDate, systemClock } from '../ground/timers.ts'
 import type { CommandTimes, Report } from '../reports/report.ts'
 import type { ReportTarget } from '../reports/targets.ts'
-import type { DiscreetTerminal } from './discreet-terminal.ts'
 import { Progress } from './progress.ts'
 import { deliverReport, NOT_WRITTEN } from './reports.ts'
-import type { StopSignal } from './terminal.ts'
+import type { DiscreetTerminal, StopSignal } from './terminal.ts'
 
 type Listener = (signal: StopSignal) => void
 

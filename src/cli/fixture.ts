@@ -5,7 +5,7 @@ import { explainFailure } from '../reports/targets.ts'
 import { fileName, type Options, oneOf, wholeNumber } from '../server/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../server/option-table.ts'
 import { defineCommand } from './command.ts'
-import { UsageError } from './errors.ts'
+import { UsageError } from './options.ts'
 import { Progress } from './progress.ts'
 
 const OPTIONS = {

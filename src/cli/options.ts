@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { whatBecameOf } from '../contract/former-choices.ts'
+import { whatBecameOf } from '../contract/settings.ts'
 import { nearestName } from '../ground/edit-distance.ts'
 import { shorten, showWritten } from '../ground/show.ts'
 import {
@@ -18,7 +18,16 @@ import {
   type Values,
   variableFor,
 } from '../server/option.ts'
-import { UsageError } from './errors.ts'
+
+/** A mistake in the command line. The message is one line with the option, the value and a correct alternative. */
+export class UsageError extends Error {
+  override name = 'UsageError'
+}
+
+/** A start that failed for a reason that the user can fix. */
+export class StartError extends Error {
+  override name = 'StartError'
+}
 
 /**
  * What a cluster or a link of containers adds to the names of a service that has our name, such as

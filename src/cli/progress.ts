@@ -1,6 +1,5 @@
-import { elapsed } from '../ground/clock.ts'
 import { printable, shorten } from '../ground/show.ts'
-import { clearTimeout, setTimeout } from '../ground/timers.ts'
+import { clearTimeout, elapsed, setTimeout } from '../ground/timers.ts'
 import type { Terminal } from './terminal.ts'
 
 /** The progress appears after this time, in milliseconds. */

@@ -1,6 +1,6 @@
 import { lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { isObject, type Json, readJson } from '../ground/json.ts'
-import { UsageError } from './errors.ts'
+import { UsageError } from './options.ts'
 
 /** What a ready file says of a server. */
 interface ReadyServer {

@@ -1,13 +1,12 @@
 import type { Choices } from '../contract/choices.ts'
 import { HarError } from '../exchanges/har/file.ts'
-import type { RecordingCounts } from '../exchanges/har/reader.ts'
-import { HarRecording } from '../exchanges/har/reader.ts'
-import { plural } from '../ground/plural.ts'
+import { HarRecording, type RecordingCounts } from '../exchanges/har/reader.ts'
+import { plural } from '../ground/show.ts'
 import { nextTurn } from '../ground/timers.ts'
 import { type Conclusion, Judge } from '../judge/judge.ts'
 import { optIn } from '../server/option.ts'
-import { UsageError } from './errors.ts'
 import { type Execution, Interrupted } from './execution.ts'
+import { UsageError } from './options.ts'
 
 export const SOLE_WRITER = optIn(
   'No other client changed the accounts during the recordings, so what was seen once stays as it is until the recording shows a change.',

@@ -14,8 +14,8 @@ import {
 } from '../reports/targets.ts'
 import { summarise } from '../reports/terminal.ts'
 import type { OptionKind, Options } from '../server/option.ts'
-import type { DiscreetTerminal } from './discreet-terminal.ts'
-import { UsageError } from './errors.ts'
+import { UsageError } from './options.ts'
+import type { DiscreetTerminal } from './terminal.ts'
 
 const reports: OptionKind<readonly ReportTarget[]> = {
   remedy: (wrong) => refuseReportTarget(String(wrong)),

@@ -12,15 +12,14 @@ import {
   writeBaseline,
 } from '../evidence/baseline.ts'
 import { writeEvidence } from '../evidence/evidence-file.ts'
-import { systemClock } from '../ground/clock.ts'
+import { systemClock } from '../ground/timers.ts'
 import { FAIL_ON, type FailOn, isCounted, type JudgedDifference } from '../judge/finding.ts'
 import type { Conclusion } from '../judge/judge.ts'
 import type { Report } from '../reports/report.ts'
 import { fileName, type OptionKind, type Options, oneOf, optIn, textThat, type Values } from '../server/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../server/option-table.ts'
-import { UsageError } from './errors.ts'
 import type { Execution } from './execution.ts'
-import type { ReadOptions } from './options.ts'
+import { type ReadOptions, UsageError } from './options.ts'
 import { checkFiles, type OtherFile, REPORT_OPTIONS } from './reports.ts'
 
 const SCHEMES = 'must begin with http:// or https://'

@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os'
 import { isLoopback } from '../ground/hosts.ts'
-import { quoteWord } from '../ground/shell-word.ts'
+import { quoteWord } from '../ground/show.ts'
 import type { Values } from '../server/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../server/option-table.ts'
 import { opensSandboxes } from '../server/options.ts'

@@ -3,7 +3,7 @@ import { usageOf, type Values } from '../server/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../server/option-table.ts'
 import { OptionError, pickServerOptions, refuseContradictions, type ServerOptions } from '../server/options.ts'
 import type { RunningServer } from '../server/server.ts'
-import { StartError, UsageError } from './errors.ts'
+import { StartError, UsageError } from './options.ts'
 import type { Terminal } from './terminal.ts'
 
 type ServerValues = Values<typeof COMMAND_LINE_OPTIONS>

@@ -2,7 +2,7 @@ import { isObject } from '../ground/json.ts'
 import { type OptionKind, type Options, readDuration, timeLimit, wholeNumber } from '../server/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../server/option-table.ts'
 import { type EnvironmentVariable, isTemplate, PLACEHOLDERS } from '../trials/trial.ts'
-import { UsageError } from './errors.ts'
+import { UsageError } from './options.ts'
 
 const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)=(.*)$/s
 

@@ -1,11 +1,9 @@
 import { rmSync } from 'node:fs'
 import { LIMITS } from '../domain/limits.ts'
-import { systemClock } from '../ground/clock.ts'
 import { isLoopback } from '../ground/hosts.ts'
 import { hashKey, nameInstance } from '../ground/secrets.ts'
-import { quoteWord } from '../ground/shell-word.ts'
-import { shorten } from '../ground/show.ts'
-import { pause } from '../ground/timers.ts'
+import { quoteWord, shorten } from '../ground/show.ts'
+import { pause, systemClock } from '../ground/timers.ts'
 import { Judge } from '../judge/judge.ts'
 import {
   fileName,
@@ -30,8 +28,8 @@ import { describeRefusal, describeVerify } from '../verify/report.ts'
 import * as running from '../verify/run.ts'
 import { TargetError } from '../verify/target.ts'
 import { defineCommand, type Reading } from './command.ts'
-import { UsageError } from './errors.ts'
 import { type Execution, execute } from './execution.ts'
+import { UsageError } from './options.ts'
 import { baseUrl, openReview, REVIEW_OPTIONS, type Review } from './review.ts'
 
 /** The run puts up to 40 characters before the suffix, and a hostname has at most 253. */

@@ -8,12 +8,12 @@ import { type Violation, violationOf } from '../ground/schema.ts'
 import { show } from '../ground/show.ts'
 import { type Api, type Operation, pointerOf, type ResponseContract } from './api.ts'
 import { METHODS } from './codes.ts'
-import { ContractError } from './contract-error.ts'
 import type { ApiDocument } from './document.ts'
+import { ContractError } from './extensions.ts'
 import { defaultCodesOf, problemOf, problemsOf } from './problems.ts'
+import { compileWriter as compileFixedWriter } from './reply.ts'
 import { type Rule, readRules } from './rules.ts'
 import type { FindErrors, SchemaCompiler } from './schema-compiler.ts'
-import { compileWriter as compileFixedWriter } from './writer.ts'
 
 /** A parameter object of OpenAPI, without references. */
 interface Parameter {

@@ -5,7 +5,9 @@ import type { Violation } from '../ground/schema.ts'
 import type { Catalogue } from './catalogue.ts'
 import type { ApiDocument } from './document.ts'
 import type { Rule } from './rules.ts'
-import type { Writer } from './writer.ts'
+
+/** Writes a value as JSON. */
+export type Writer = (value: unknown) => string
 
 /** An OpenAPI document whose operations have compiled validators. */
 export interface Api {

@@ -1,8 +1,7 @@
 import { type Problem, type Refusal, refuse } from '../domain/errors.ts'
 import type { Settings } from '../domain/settings.ts'
-import type { Arrival, BodyStream } from '../ground/arrival.ts'
 import { type Awaitable, whenReady } from '../ground/awaitable.ts'
-import { bytesOf, type Content, isCut, textOf } from '../ground/content.ts'
+import { type Arrival, type BodyStream, bytesOf, type Content, isCut, textOf } from '../ground/message.ts'
 import type { Operation } from './api.ts'
 
 /** A JSON value, or the reason why a body has none. `content` is what was received, acceptable or not. */

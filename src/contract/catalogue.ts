@@ -1,7 +1,7 @@
 import type { Problem, Problems } from '../domain/errors.ts'
 import { isObject, type Json, pointTo, stepsOf } from '../ground/json.ts'
 import { shorten, show } from '../ground/show.ts'
-import { ContractError } from './contract-error.ts'
+import { ContractError } from './extensions.ts'
 
 interface Reason {
   status?: number

@@ -1,6 +1,6 @@
 import type { RecordRules } from '../domain/dmarc.ts'
 import { ERROR_CODES } from '../domain/errors.ts'
-import { type GroupIds, groupIdsOf, type IdFormat } from '../domain/group-ids.ts'
+import { type GroupIds, groupIdsOf, type IdFormat } from '../domain/groups.ts'
 import { LIMITS } from '../domain/limits.ts'
 import type { Settings } from '../domain/settings.ts'
 import { rememberWords } from '../ground/chance.ts'
@@ -8,13 +8,13 @@ import { isObject, type Json, valueAt } from '../ground/json.ts'
 import { memoize } from '../ground/memo.ts'
 import type { Api } from './api.ts'
 import { compileApi } from './api-compiler.ts'
-import { ContractError } from './contract-error.ts'
 import { OWN_DOCUMENT, prepareDocument, readSource } from './document.ts'
+import { ContractError } from './extensions.ts'
 import { canonicalHostname as canonicalForm } from './hostname.ts'
 import type { Overlay } from './overlay.ts'
+import { compileWriter as compileFixedWriter, compileShortWriter } from './reply.ts'
 import { createCompiler, UUID } from './schema-compiler.ts'
 import { readSettings } from './settings.ts'
-import { compileWriter as compileFixedWriter, compileShortWriter } from './writer.ts'
 
 /** The compiled openapi.yaml, with the values that behaviour reads from it. */
 export interface Contract extends Api {

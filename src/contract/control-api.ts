@@ -1,7 +1,7 @@
 import type { Refusal } from '../domain/errors.ts'
 import { isInstant, parseDuration } from '../domain/iso-8601.ts'
 import { camel } from '../domain/settings.ts'
-import { isSource } from '../ground/package-files.ts'
+import { isSource } from '../ground/files.ts'
 import type { Api } from './api.ts'
 import { compileApi } from './api-compiler.ts'
 import { prepareDocument, readSource } from './document.ts'

@@ -1,16 +1,13 @@
 import type { ErrorObject } from 'ajv/dist/2020.js'
 import type { OpenAPIV3_1 } from 'openapi-types'
 import type { Settings } from '../domain/settings.ts'
+import { isSource, readPackageFile } from '../ground/files.ts'
 import { isObject, type Json, valueAt } from '../ground/json.ts'
-import { isSource, readPackageFile } from '../ground/package-files.ts'
 import { violationOf } from '../ground/schema.ts'
 import { Catalogue } from './catalogue.ts'
-import { placeCodes } from './codes.ts'
-import { ContractError } from './contract-error.ts'
-import { checkExtensions, withConstraints } from './extensions.ts'
-import { applyOverlay, type Overlay } from './overlay.ts'
-import { placeHeaders } from './response-headers.ts'
-import { parseYaml } from './yaml.ts'
+import { placeCodes, placeHeaders } from './codes.ts'
+import { ContractError, checkExtensions, withConstraints } from './extensions.ts'
+import type { Overlay } from './overlay.ts'
 
 /** The service's OpenAPI document in the package. Error messages name it so, too. */
 export const OWN_DOCUMENT = 'openapi.yaml'
@@ -35,11 +32,18 @@ export interface ApiDocument {
 export async function readSource(overlays: readonly Overlay[] = [], file = OWN_DOCUMENT): Promise<Json> {
   // The build writes each document as JSON, which is read in a fraction of the time.
   let source = isSource
-    ? ((await parseYaml(readPackageFile(file).toString(), file)) as Json)
+    ? await parseWritten(file)
     : JSON.parse(readPackageFile(file.replace(/^(?:src\/)?(.*)\.yaml$/, 'dist/$1.json')).toString())
+  if (overlays.length === 0) return source
+  const { applyOverlay } = await import('./overlay.ts')
   for (const overlay of overlays) source = await applyOverlay(source, overlay)
-  if (overlays.length > 0) await checkSource(source, file)
+  await checkSource(source, file)
   return source
+}
+
+async function parseWritten(file: string): Promise<Json> {
+  const { parseYaml } = await import('./yaml.ts')
+  return (await parseYaml(readPackageFile(file).toString(), file)) as Json
 }
 
 /** Checks that a document is valid OpenAPI 3.1, and that its extensions are valid. @throws ContractError */

@@ -1,7 +1,15 @@
 import { LIMITS } from '../domain/limits.ts'
 import { isObject, type Json, pointTo, valueAt } from '../ground/json.ts'
 import { findViolation } from '../ground/schema.ts'
-import { ContractError } from './contract-error.ts'
+
+/** A document or an overlay is unusable. The message is the place, as `file#/json/pointer`, and one sentence. */
+export class ContractError extends Error {
+  override name = 'ContractError'
+
+  constructor(file: string, pointer: string, reason: string) {
+    super(`${file}${pointer === '' ? '' : `#${pointer}`}: ${reason}`)
+  }
+}
 
 /** The JSON Schema keywords that a value can violate. */
 export const ASSERTIONS: readonly string[] = [

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { domainToASCII, domainToUnicode } from 'node:url'
-import { INVISIBLE } from '../domain/group-names.ts'
+import { INVISIBLE } from '../domain/groups.ts'
 import type { Settings } from '../domain/settings.ts'
 
 const NAME_LIMIT = 253

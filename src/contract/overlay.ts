@@ -1,8 +1,8 @@
-import { readInput } from '../ground/input-file.ts'
+import { readInput } from '../ground/files.ts'
 import { define, isObject, type Json } from '../ground/json.ts'
 import { findViolation } from '../ground/schema.ts'
-import { ContractError } from './contract-error.ts'
-import { whatBecameOf } from './former-choices.ts'
+import { ContractError } from './extensions.ts'
+import { whatBecameOf } from './settings.ts'
 import { parseYaml } from './yaml.ts'
 
 interface OverlayAction {

@@ -1,6 +1,6 @@
 import type { Ajv2020, ErrorObject, Format, Options, ValidateFunction } from 'ajv/dist/2020.js'
+import { isSource, loadModule } from '../ground/files.ts'
 import type { Json } from '../ground/json.ts'
-import { isSource, loadModule } from '../ground/package-files.ts'
 import { digestOf } from '../ground/secrets.ts'
 import { SCHEMA_EXTENSIONS } from './extensions.ts'
 

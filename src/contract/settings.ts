@@ -1,8 +1,8 @@
 import { kebab, SETTINGS, type Settings } from '../domain/settings.ts'
+import { readPackageFile } from '../ground/files.ts'
 import { isObject, type Json, pointTo } from '../ground/json.ts'
 import { findViolation } from '../ground/schema.ts'
-import { ContractError } from './contract-error.ts'
-import { whatBecameOf } from './former-choices.ts'
+import { ContractError } from './extensions.ts'
 
 /** Reads `x-settings`. @throws ContractError for an unknown, missing or, where they are checked, invalid setting. */
 export async function readSettings(
@@ -37,4 +37,21 @@ export async function readSettings(
     throw new ContractError(file, '/x-settings/plans/value/lowest', 'The lowest plan must be one of the order.')
   }
   return checked
+}
+
+/** A line of the documentation: what holds now, and the names of the former choice, its setting and its schema. */
+const LINE = /^- (.+) \((`[\w-]+`(?:, `[\w-]+`)*)\)$/gm
+
+/**
+ * What holds in place of a choice of former versions, in the words of the documentation; `undefined` if `text`, an id or a
+ * JSONPath, names none.
+ */
+export function whatBecameOf(text: string): string | undefined {
+  const names = text.split(/[^\w-]+/)
+  const [, unusual = ''] = readPackageFile('docs/choices.md').toString().split('## Unusual input')
+  for (const [, says = '', known = ''] of unusual.matchAll(LINE)) {
+    const name = known.match(/[\w-]+/g)?.find((each) => names.includes(each))
+    if (name !== undefined) return `${name} is no longer a choice. ${says}`
+  }
+  return undefined
 }

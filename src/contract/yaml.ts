@@ -1,4 +1,4 @@
-import { ContractError } from './contract-error.ts'
+import { ContractError } from './extensions.ts'
 
 /** Parses YAML 1.2, which includes JSON. @throws ContractError with file, line and column of a syntax error */
 export async function parseYaml(text: string, file: string): Promise<unknown> {

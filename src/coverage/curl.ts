@@ -1,5 +1,5 @@
 import type { PlannedRequest } from '../behaviour/planned-request.ts'
-import { quoteWord } from '../ground/shell-word.ts'
+import { quoteWord } from '../ground/show.ts'
 
 /** The base URLs of the service and of the control plane. */
 export interface ServerUrls {

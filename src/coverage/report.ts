@@ -1,7 +1,6 @@
 import type { Operation } from '../contract/api.ts'
 import type { Schemas } from '../contract/control-plane.ts'
-import { type Coverage, nameOfResponse, type ResponseCount } from './coverage.ts'
-import { itemsOf } from './items.ts'
+import { type Coverage, itemsOf, nameOfResponse, type ResponseCount } from './coverage.ts'
 
 /** The parts of the contract that were shown and those that were not, as JSON. */
 export type CoverageReport = Schemas['Coverage']

@@ -192,3 +192,21 @@ export function decimalsOf(step: number): number {
   while (decimals < 15 && Math.abs(step * 10 ** decimals - Math.round(step * 10 ** decimals)) > 1e-9) decimals++
   return decimals
 }
+
+/** The kinds of domains with generated figures. */
+export const PROFILE_NAMES = [
+  'enforced',
+  'rolling-out',
+  'monitoring-only',
+  'forwarding-heavy',
+  'broken-spf',
+  'broken-dkim',
+  'new-esp',
+  'spoofed',
+  'parked',
+  'no-record',
+  'new',
+] as const
+
+/** What kind of domain the figures are made for. */
+export type ProfileName = (typeof PROFILE_NAMES)[number]

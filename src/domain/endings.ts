@@ -1,5 +1,5 @@
+import type { ApiKey } from './account.ts'
 import { refreshDay, refreshOf } from './dmarc.ts'
-import type { ApiKey } from './keys.ts'
 import type { Settings } from './settings.ts'
 
 /** The endings on the clock of an account; times in milliseconds since the Unix epoch. */

@@ -1,5 +1,4 @@
-import type { PolicyTags, RecordPin } from './dmarc.ts'
-import type { ProfileName } from './profile.ts'
+import type { PolicyTags, ProfileName, RecordPin } from './dmarc.ts'
 
 /** A fixture's description of a domain, monitored or not. `since` is a moment, see `Fixture`. */
 interface FixtureNature {

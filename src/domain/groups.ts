@@ -1,7 +1,6 @@
 import { type AccountState, type DomainGroup, withContents } from './account.ts'
 import { hasRepeats, problemWith } from './domains.ts'
 import { accept, type Decision, type Problem, refusalOf, refuse } from './errors.ts'
-import type { GroupIds } from './group-ids.ts'
 import { LIMITS } from './limits.ts'
 import type { Settings } from './settings.ts'
 
@@ -199,4 +198,87 @@ function membershipProblems(
     }
   }
   return problems
+}
+
+/** The number of characters in an id, and their alphabet. */
+export interface IdFormat {
+  alphabet: string
+  length: number
+}
+
+/** The ids of groups, in the format of the contract. */
+export interface GroupIds extends IdFormat {
+  /**
+   * The id of the group that the account creates after `ordinal` others. Each account and seed has its own permutation
+   * of all ids of the format, so no two ordinals share one, and two accounts practically never do: a client that mixes
+   * them up gets `not_found`. `ordinal` is any exact number.
+   */
+  idOf(account: { id: string; seed: number }, ordinal: number): string
+}
+
+/** An ordinal moves an id by this prime. It is larger than any alphabet, so it is coprime to the number of ids. */
+const STEP = 134_941_606_347_817n
+/** The id of ordinal 0 is a linear function of 52 bits that are derived from the account and its seed. */
+const START_FACTOR = 77_777_777_977n
+const OFFSET = 98_765_432_123_457n
+const HALF = 2 ** 26
+
+/** `wordsOf` derives 32-bit words from a text. Each letter changes all of them. */
+export function groupIdsOf(
+  { alphabet, length }: IdFormat,
+  wordsOf: (text: string) => readonly [number, number, ...number[]],
+): GroupIds {
+  const base = BigInt(alphabet.length)
+  return {
+    alphabet,
+    length,
+    idOf(account, ordinal) {
+      const [high, low] = wordsOf(`${account.seed} ${account.id}`)
+      const start = START_FACTOR * BigInt((high % HALF) * HALF + (low % HALF))
+      let number = OFFSET + start + STEP * BigInt(ordinal)
+      let id = ''
+      for (let place = 0; place < length; place++) {
+        id = alphabet.charAt(Number(number % base)) + id
+        number /= base
+      }
+      return id
+    },
+  }
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g
+const PLAIN_ASCII = /^[\u0020-\u007e]*$/
+/** Unpaired surrogates, which no Unicode encoding can write. */
+const LONE_SURROGATE = /\p{Surrogate}/gu
+/** Invisible characters, such as a zero-width space. Joiners are excluded, because they change how a word looks. */
+export const INVISIBLE = /(?![\u200c\u200d])\p{Default_Ignorable_Code_Point}/gu
+
+/**
+ * The reasons why a group cannot have a name, beyond the schema: U+0000, which most databases cannot store, and half of
+ * a surrogate pair, which JSON can escape but no encoding can write.
+ */
+export function nameProblems(name: string): Pick<Problem, 'reason' | 'value' | 'about'>[] {
+  const problems: Pick<Problem, 'reason' | 'value' | 'about'>[] = []
+  // Most names need none of these checks, and they take as long as the rest.
+  if (PLAIN_ASCII.test(name)) return problems
+  if (name.includes('\u0000')) problems.push(withCharacter('control', name, '\u0000'))
+  const [surrogate] = name.match(LONE_SURROGATE) ?? []
+  if (surrogate !== undefined) problems.push(withCharacter('surrogate', name, surrogate))
+  return problems
+}
+
+function withCharacter(reason: string, name: string, character: string): Pick<Problem, 'reason' | 'value' | 'about'> {
+  const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')
+  return { reason, value: name, about: { character: `U+${code}` } }
+}
+
+/** The longest prefix of a name that has at most `limit` characters (code points). */
+export function cutName(name: string, limit: number): string {
+  return [...name].slice(0, Math.max(0, limit)).join('')
+}
+
+/** A name without the characters that a person does not mean: control characters, halves of pairs, invisible ones. */
+export function cleanName(name: string): string {
+  return name.replaceAll(CONTROL, '').replaceAll(LONE_SURROGATE, '').replaceAll(INVISIBLE, '').trim()
 }

@@ -82,3 +82,8 @@ export function kebab(name: string): string {
 export function camel(name: string): string {
   return name.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
+
+/** Source: "API access is limited to the plan tier named Stone and higher tiers." */
+export function includesApiAccess(plan: string, { order, lowest }: Settings['plans']): boolean {
+  return order.indexOf(plan) >= order.indexOf(lowest)
+}

@@ -3,7 +3,9 @@ import type { Policy, RecordPin } from './dmarc.ts'
 
 /** The labels of a domain below this name define its behaviour (RFC 6761 §6.2 reserves `test`). */
 const ZONE = '.understudy.test'
+
 const SPELLING = /\.understudy\.test\.?$/i
+
 const POLICIES: readonly Policy[] = ['none', 'quarantine', 'reject']
 
 /** Whether a text may be a hostname of the simulator, in any spelling. */

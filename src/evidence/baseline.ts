@@ -1,5 +1,4 @@
-import { findDuplicateField } from '../ground/duplicate-fields.ts'
-import { isObject, parseJson } from '../ground/json.ts'
+import { findDuplicateField, isObject, parseJson } from '../ground/json.ts'
 import { shorten } from '../ground/show.ts'
 import { RealDate } from '../ground/timers.ts'
 import type { AnswerCounts } from '../judge/answer-counts.ts'

@@ -1,5 +1,4 @@
-import { readInput } from '../ground/input-file.ts'
-import { readPackageFile } from '../ground/package-files.ts'
+import { readInput, readPackageFile } from '../ground/files.ts'
 import { findViolation } from '../ground/schema.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { Choices } from '../contract/choices.ts'
-import { plural } from '../ground/plural.ts'
+import { plural } from '../ground/show.ts'
 import type { Untold } from '../judge/answer-counts.ts'
 import { type FailOn, isCounted, type JudgedDifference, type Party } from '../judge/finding.ts'
 import type { Conclusion } from '../judge/judge.ts'

@@ -1,9 +1,8 @@
-import { splitAuthorization } from '../ground/authorization.ts'
 import { readJson } from '../ground/json.ts'
 import { memoize } from '../ground/memo.ts'
-import { HIDDEN } from '../journal/redaction/key-shapes.ts'
+import { splitAuthorization } from '../ground/secrets.ts'
 import { findCredentials, hideSecrets, isCredential, type Redact, redactField } from '../journal/redaction/redaction.ts'
-import { Secrets, SHORT } from '../journal/redaction/secrets.ts'
+import { HIDDEN, Secrets, SHORT } from '../journal/redaction/secrets.ts'
 import { type Credentials, KnownBody, type SeenBody, type SeenHeaders, unknownBody } from './exchange.ts'
 
 /** The header fields of a message as they were sent: a name can occur more than once. */

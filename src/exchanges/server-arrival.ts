@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Arrival } from '../ground/arrival.ts'
+import type { Arrival } from '../ground/message.ts'
 import { waitUntil } from '../ground/timers.ts'
 
 /** The arrival of a request of Node's HTTP server. Its target may be only the part that belongs to the service. */

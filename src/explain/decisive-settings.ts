@@ -4,7 +4,7 @@ import type { ServiceContract } from '../behaviour/operation.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { Problem } from '../domain/errors.ts'
 import { kebab, type Settings } from '../domain/settings.ts'
-import { NO_BODY } from '../ground/content.ts'
+import { NO_BODY } from '../ground/message.ts'
 import { contentOf, type Entry, fieldOf } from '../journal/entry.ts'
 
 /** The plan is no part of a request, so no answer is said to rest on the order of the plans. */

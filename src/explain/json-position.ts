@@ -3,7 +3,7 @@ import type { Schemas } from '../contract/control-plane.ts'
 import { readJson } from '../ground/json.ts'
 import { printable } from '../ground/show.ts'
 import { isUnread, type RecordedBody, textOf } from '../journal/entry.ts'
-import { HIDDEN } from '../journal/redaction/key-shapes.ts'
+import { HIDDEN } from '../journal/redaction/secrets.ts'
 
 /** Where a body is no JSON that the service reads. */
 type JsonPosition = NonNullable<Schemas['JsonPosition']>

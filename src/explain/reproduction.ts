@@ -7,12 +7,11 @@ import type { AccountState } from '../domain/account.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import { readJson, valueAt } from '../ground/json.ts'
-import { plural } from '../ground/plural.ts'
-import { printable } from '../ground/show.ts'
+import { plural, printable } from '../ground/show.ts'
 import { splitTarget } from '../ground/target.ts'
 import { type Entry, fieldOf, textOf } from '../journal/entry.ts'
-import { HIDDEN } from '../journal/redaction/key-shapes.ts'
 import { type Redact, redactWithin, withoutBrackets } from '../journal/redaction/redaction.ts'
+import { HIDDEN } from '../journal/redaction/secrets.ts'
 
 export interface ReproductionSource {
   /** The present account. */

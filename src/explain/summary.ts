@@ -1,11 +1,9 @@
 import { operationOf } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
-import { splitAuthorization } from '../ground/authorization.ts'
 import { nameIn } from '../ground/hosts.ts'
-import { quoteWord } from '../ground/shell-word.ts'
-import { spelt } from '../ground/show.ts'
-import { type Entry, fieldOf } from '../journal/entry.ts'
-import { isUnbidden } from '../journal/unbidden.ts'
+import { splitAuthorization } from '../ground/secrets.ts'
+import { quoteWord, spelt } from '../ground/show.ts'
+import { type Entry, fieldOf, isUnbidden } from '../journal/entry.ts'
 
 /** What a summary tells besides the entry. */
 interface SummarySource {

@@ -1,6 +1,6 @@
 import type { ResponseContract } from '../contract/api.ts'
 import { isObject, type Json, mapValues, pointTo, readJson } from '../ground/json.ts'
-import { plural } from '../ground/plural.ts'
+import { plural } from '../ground/show.ts'
 import {
   type Candidates,
   type GenuineBody,

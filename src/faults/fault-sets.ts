@@ -1,7 +1,6 @@
 import type { FaultRule } from '../domain/faults.ts'
-import { readInput } from '../ground/input-file.ts'
+import { readInput, readPackageFile } from '../ground/files.ts'
 import { parseJson, pointTo } from '../ground/json.ts'
-import { readPackageFile } from '../ground/package-files.ts'
 import { findViolation } from '../ground/schema.ts'
 import type { RuleCheck } from './rule-check.ts'
 

@@ -5,8 +5,7 @@ import { hostnamesIn } from '../behaviour/presentation.ts'
 import { freshName } from '../behaviour/rehearsal.ts'
 import { operationOf } from '../contract/api.ts'
 import type { AccountState, DomainGroup } from '../domain/account.ts'
-import { nameSome } from '../ground/plural.ts'
-import { shorten } from '../ground/show.ts'
+import { nameSome, shorten } from '../ground/show.ts'
 
 /** A request of another client, without its key. */
 interface ForeignRequest {

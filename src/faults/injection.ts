@@ -1,8 +1,8 @@
 import type { Principal } from '../behaviour/gate.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Allowance } from '../domain/quotas.ts'
-import type { Arrival } from '../ground/arrival.ts'
 import { fraction, scramble } from '../ground/chance.ts'
+import type { Arrival } from '../ground/message.ts'
 import type { Query } from '../ground/target.ts'
 import type { InjectionRecord } from '../journal/entry.ts'
 

@@ -2,7 +2,7 @@ import type { OperationId } from '../behaviour/operations/operations.ts'
 import type { Ending } from '../domain/endings.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 import type { FaultMatch, FaultPhase, FaultRule, InjectedResponse } from '../domain/faults.ts'
-import type { Loss, Transmission } from '../ground/delivery.ts'
+import type { Loss, Transmission } from '../ground/message.ts'
 import type { Corruption } from './corruption.ts'
 import type { ForeignChange } from './foreign-change.ts'
 

@@ -1,4 +1,4 @@
-import { refusalFor } from '../behaviour/conformity.ts'
+import { refusalFor } from '../behaviour/judge.ts'
 import { codesOf, type Operation, operationOf } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { type ControlLimits, loadControlApi, readLimits } from '../contract/control-api.ts'
@@ -6,8 +6,7 @@ import type { Problem } from '../domain/errors.ts'
 import type { FaultMatch, FaultRule, InjectedResponse } from '../domain/faults.ts'
 import { parseDuration } from '../domain/iso-8601.ts'
 import { explainUnknown } from '../ground/edit-distance.ts'
-import { writeJson } from '../ground/json.ts'
-import { isDeeperThan } from '../ground/nesting.ts'
+import { isDeeperThan, writeJson } from '../ground/json.ts'
 import { actsOnBody } from './kinds.ts'
 
 /** A check of rules that come from a file, like those that come over HTTP. */

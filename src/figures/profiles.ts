@@ -1,5 +1,4 @@
-import type { Policy, PolicyTags } from '../domain/dmarc.ts'
-import { PROFILE_NAMES, type ProfileName } from '../domain/profile.ts'
+import { type Policy, type PolicyTags, PROFILE_NAMES, type ProfileName } from '../domain/dmarc.ts'
 import { fraction, scramble, type Words } from '../ground/chance.ts'
 import { between, type Calendar, cyclesOf, type DayMail, type Episode, forgedVolume, newSender } from './episodes.ts'
 

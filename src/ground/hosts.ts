@@ -1,4 +1,4 @@
-import type { Arrival } from './arrival.ts'
+import type { Arrival } from './message.ts'
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i
 

@@ -76,3 +76,48 @@ export function mapValues(object: Json, change: (value: unknown, key: string) =>
 export function define(target: Json, key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true })
 }
+
+/** Whether arrays and objects are nested more than `limit` levels. Not recursive, because the stack could overflow. */
+export function isDeeperThan(limit: number, value: unknown): boolean {
+  let level: object[] = isNested(value) ? [value] : []
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth === limit) return level.some((each) => Object.keys(each).length > 0)
+    const next: object[] = []
+    for (const each of level) {
+      // Faster than `Object.values` for an object with many fields.
+      const names = Array.isArray(each) ? undefined : Object.keys(each)
+      const values = each as Readonly<Record<string | number, unknown>>
+      for (let index = 0; index < (names ?? (each as unknown[])).length; index++) {
+        const value = values[names?.[index] ?? index]
+        if (isNested(value)) next.push(value)
+      }
+    }
+    level = next
+  }
+  return false
+}
+
+function isNested(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+/** The relevant parts of JSON: a string, with the colon that makes it the name of a field, or a bracket. */
+const PART = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}[\]]/g
+
+/** The first duplicate field name of one object in a valid JSON text; `undefined` if there is none. */
+export function findDuplicateField(json: string): string | undefined {
+  /** The names of the fields so far, of each object or array that is still open. */
+  const open: Set<string>[] = []
+  for (const [part, text, colon] of json.matchAll(PART)) {
+    if (part === '{' || part === '[') open.push(new Set())
+    else if (part === '}' || part === ']') open.pop()
+    else if (text !== undefined && colon !== undefined) {
+      // Two spellings with different escapes are one name.
+      const name: string = JSON.parse(text)
+      const names = open.at(-1)
+      if (names?.has(name)) return name
+      names?.add(name)
+    }
+  }
+  return undefined
+}

@@ -1,8 +1,7 @@
 import type { Ajv2020, ErrorObject } from 'ajv/dist/2020.js'
 import { isInstant, parseDuration } from '../domain/iso-8601.ts'
 import { type Json, pointTo } from './json.ts'
-import { plural } from './plural.ts'
-import { show } from './show.ts'
+import { plural, show } from './show.ts'
 
 /** Where a value violates a JSON schema. */
 export interface Violation {

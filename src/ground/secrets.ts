@@ -1,6 +1,5 @@
 import { hash, randomBytes, randomUUID } from 'node:crypto'
-import { type AccountState, DEFAULT_SEED } from '../domain/account.ts'
-import type { ApiKey } from '../domain/keys.ts'
+import { type AccountState, type ApiKey, DEFAULT_SEED } from '../domain/account.ts'
 import { LIMITS } from '../domain/limits.ts'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -82,4 +81,13 @@ export function hasDerivedKey({ id, seed, keys, keysCreated }: AccountState): bo
 /** Derives the key that was made for an account as number `ordinal` after its creation. */
 export function deriveLaterKey({ id, seed }: Pick<AccountState, 'id' | 'seed'>, ordinal: number): string {
   return deriveKey(seed, `${id} ${ordinal}`)
+}
+
+/**
+ * The parts of the value of Authorization (RFC 9110 §11.4): the scheme before the first white space, that space, and what
+ * follows it. A value of a single word is a scheme without a secret.
+ */
+export function splitAuthorization(value: string): { scheme: string; space: string; secret: string } {
+  const [, scheme = '', space = '', secret = ''] = /^(\S*)(\s*)(.*)$/s.exec(value) ?? []
+  return { scheme, space, secret }
 }

@@ -63,3 +63,40 @@ export function printable(text: string): string {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
   })
 }
+
+/** A number with its noun: `1 entry`, `2 entries`. */
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`
+}
+
+/** The first names of a list, and the number of the others: `a, b and 3 more`. */
+export function nameSome(names: readonly string[], most: number): string {
+  const named = names.slice(0, most).join(', ')
+  return names.length > most ? `${named} and ${names.length - most} more` : named
+}
+
+/** A word of a command for a POSIX shell. */
+export function quoteWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+}
+
+/**
+ * A command line for exactly these words. It stays on one line even with control characters. They are written like
+ * `$'\n'`, which bash, zsh, ksh and ash support.
+ */
+export function writeShellLine(words: readonly string[]): string {
+  return words.map(quote).join(' ')
+}
+
+function quote(word: string): string {
+  if (!/\p{Cc}/u.test(word)) return quoteWord(word)
+  const escaped = word.replaceAll(/[\\']/g, '\\$&').replaceAll(/\p{Cc}/gu, escapeControl)
+  return `$'${escaped}'`
+}
+
+function escapeControl(character: string): string {
+  if (character === '\n') return '\\n'
+  if (character === '\t') return '\\t'
+  // Each byte of the UTF-8 text has three digits, so that a following digit is not read as part of it.
+  return [...Buffer.from(character)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('')
+}

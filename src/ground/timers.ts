@@ -1,11 +1,12 @@
+import { performance } from 'node:perf_hooks'
+import * as timers from 'node:timers'
+import * as promises from 'node:timers/promises'
+
 /**
  * Time, as it is before a test replaces it. `vi.useFakeTimers()`, the `mock.timers` of node:test and their like replace the
  * global functions, and what the modules of Node.js export, in the process of the test, where the stand-in answers, too. It
  * would never answer again. So the program takes all that has to do with time from here, where it is kept at the first load.
  */
-import { performance } from 'node:perf_hooks'
-import * as timers from 'node:timers'
-import * as promises from 'node:timers/promises'
 
 // What a module of Node.js exports outlives some replacements of the global functions, if they came before this module.
 export const { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate } = timers
@@ -71,4 +72,15 @@ export class Waiters {
   wake(): void {
     for (const end of [...this.#waiting]) end()
   }
+}
+
+/** Milliseconds since the Unix epoch. */
+export type Clock = () => number
+
+let latest = 0
+
+/** The machine's clock. The program reads the time only here. It stands still while the machine's clock is set back. */
+export const systemClock: Clock = () => {
+  latest = Math.max(latest, readTime())
+  return latest
 }

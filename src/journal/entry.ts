@@ -1,11 +1,9 @@
 import type { Principal } from '../behaviour/gate.ts'
-import type { AccountState, DomainGroup } from '../domain/account.ts'
-import type { Counters } from '../domain/counting.ts'
+import { type AccountState, type DomainGroup, isInGrace } from '../domain/account.ts'
 import type { Problem } from '../domain/errors.ts'
 import type { FaultRule } from '../domain/faults.ts'
-import { isInGrace } from '../domain/keys.ts'
-import type { Allowance } from '../domain/quotas.ts'
-import type { Content } from '../ground/content.ts'
+import type { Allowance, Counters } from '../domain/quotas.ts'
+import type { Content } from '../ground/message.ts'
 
 /** The cause of a response that is not the service's own. */
 export interface InjectionRecord {
@@ -168,4 +166,26 @@ export function isBodyUnknown({ body, headers }: Pick<Entry, 'body' | 'headers'>
   // Only a body that comes in chunks declares no size.
   if (body === undefined) return fieldOf(headers, 'transfer-encoding') !== undefined
   return body.isCut === true || isUnread(body)
+}
+
+/**
+ * What browsers and other user agents ask a server for by themselves, at the root of its origin: icons, the rules for
+ * robots (RFC 9309), and well-known URIs (RFC 8615), for example those of the developer tools of Chrome.
+ */
+const UNBIDDEN = /^\/(?:favicon\.ico|apple-touch-icon(?:-\d+x\d+)?(?:-precomposed)?\.png|robots\.txt|\.well-known\/.*)$/
+
+/** The parts of a request that tell who sends it. */
+interface AskedFile {
+  method: string | undefined
+  path: string
+  /** The header field with the key. */
+  authorization: string | undefined
+}
+
+/**
+ * Whether a user agent sends the request, and no client of the service: it asks for one of these files without a key. A
+ * client that has forgotten the base path asks for a path of the service.
+ */
+export function isUnbidden({ method, path, authorization }: AskedFile): boolean {
+  return authorization === undefined && (method === 'GET' || method === 'HEAD') && UNBIDDEN.test(path)
 }

@@ -4,7 +4,7 @@ import type { SeenBody } from '../exchanges/exchange.ts'
 import type { ReadExchange } from '../exchanges/reading.ts'
 import { pointTo } from '../ground/json.ts'
 import { shorten } from '../ground/show.ts'
-import { redactKeys } from '../journal/redaction/key-shapes.ts'
+import { redactKeys } from '../journal/redaction/secrets.ts'
 import type { JudgedDifference, KeptFinding, Label } from './finding.ts'
 
 /** Something in an exchange that should not be so, or that should be told. */

@@ -1,7 +1,5 @@
 import type { ReadExchange } from '../exchanges/reading.ts'
-import { findDuplicateField } from '../ground/duplicate-fields.ts'
-import { isObject, readJson } from '../ground/json.ts'
-import { isDeeperThan } from '../ground/nesting.ts'
+import { findDuplicateField, isDeeperThan, isObject, readJson } from '../ground/json.ts'
 import { readParameters } from '../ground/target.ts'
 import { asciiLowered, comparable } from './names.ts'
 

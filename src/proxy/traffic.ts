@@ -1,7 +1,6 @@
 import { BodyBudget, CollectedBody } from '../exchanges/collected-body.ts'
 import { changesSomething } from '../exchanges/reading.ts'
-import { type Clock, elapsed } from '../ground/clock.ts'
-import { setTimeout } from '../ground/timers.ts'
+import { type Clock, elapsed, setTimeout } from '../ground/timers.ts'
 
 /** A header field as it was sent. */
 export type HeaderField = [name: string, value: string]

@@ -1,4 +1,4 @@
-import { plural } from '../ground/plural.ts'
+import { plural } from '../ground/show.ts'
 
 type Tool = 'run' | 'vary' | 'explore' | 'verify' | 'check' | 'proxy' | 'calibrate'
 

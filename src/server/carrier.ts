@@ -1,10 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { finished } from 'node:stream/promises'
-import type { Arrival } from '../ground/arrival.ts'
-import { bytesOf, type Content } from '../ground/content.ts'
-import type { Delivery, Headers, Loss, Response, Transmission } from '../ground/delivery.ts'
 import type { Log } from '../ground/log.ts'
+import {
+  type Arrival,
+  bytesOf,
+  type Content,
+  type Delivery,
+  type Headers,
+  type Loss,
+  type Response,
+  type Transmission,
+} from '../ground/message.ts'
 import { setImmediate } from '../ground/timers.ts'
 import type { Service } from '../service/answer.ts'
 

@@ -4,7 +4,7 @@ import { widestOf } from '../contract/widest.ts'
 import type { Exchange, SeenBody, SeenRequest, SeenResponse } from '../exchanges/exchange.ts'
 import { Keys, pairsOf, readFields } from '../exchanges/keys.ts'
 import { createReader } from '../exchanges/reading.ts'
-import { redactKeys } from '../journal/redaction/key-shapes.ts'
+import { redactKeys } from '../journal/redaction/secrets.ts'
 import { judgeSingle } from '../judge/contract-check.ts'
 import { isFailure, type JudgedDifference, partyOf } from '../judge/finding.ts'
 

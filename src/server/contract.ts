@@ -1,7 +1,7 @@
 import { BodyBudget } from '../exchanges/collected-body.ts'
 import type { SeenResponse } from '../exchanges/exchange.ts'
 import type { ContractJudge, ContractViolation } from './contract-judge.ts'
-import { type Middleware, type MountedRequest, targetBelow } from './mount.ts'
+import { type Middleware, type MountedRequest, targetBelow } from './middleware.ts'
 import { watchBody } from './request-watch.ts'
 import { watchResponse } from './response-watch.ts'
 

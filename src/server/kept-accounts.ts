@@ -5,9 +5,9 @@ import type { AccountOrigin } from '../domain/account.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import { isInstant } from '../domain/iso-8601.ts'
 import type { RuleCheck } from '../faults/rule-check.ts'
-import type { Clock } from '../ground/clock.ts'
-import { isDeeperThan } from '../ground/nesting.ts'
+import { isDeeperThan } from '../ground/json.ts'
 import { show } from '../ground/show.ts'
+import type { Clock } from '../ground/timers.ts'
 import type { AccountRecord } from '../store/record.ts'
 
 /** No fixture nests its values deeper, because the schema does not allow it. */

@@ -3,8 +3,8 @@ import type { Open, Plan } from '../contract/names.ts'
 import { DEFAULT_SEED } from '../domain/account.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import { LIMITS } from '../domain/limits.ts'
-import { type Clock, systemClock } from '../ground/clock.ts'
 import { type Log, SILENT } from '../ground/log.ts'
+import { type Clock, systemClock } from '../ground/timers.ts'
 import { JOURNAL_LIMITS } from '../journal/journal.ts'
 import {
   fileName,

@@ -2,7 +2,7 @@ import { hasBody } from '../contract/body.ts'
 import { type BodyBudget, CollectedBody } from '../exchanges/collected-body.ts'
 import { EMPTY_BODY, KnownBody, type SeenBody, unknownBody } from '../exchanges/exchange.ts'
 import { writeJson } from '../ground/json.ts'
-import type { MountedRequest } from './mount.ts'
+import type { MountedRequest } from './middleware.ts'
 
 /** A body that the application reads while it is watched. */
 export interface WatchedBody {

@@ -1,28 +1,29 @@
 import { setMaxListeners } from 'node:events'
 import { getHeapStatistics } from 'node:v8'
 import type { ExchangeLog } from '../accounts/exchange-log.ts'
-import { loadFixture, secretsOf } from '../accounts/fixture.ts'
-import { Worlds } from '../accounts/worlds.ts'
+import { establishedKey, loadFixture, secretsOf } from '../accounts/fixture.ts'
+import { DEFAULT_ACCOUNT, Worlds } from '../accounts/worlds.ts'
 import type { Control } from '../admin/control.ts'
 import { createControlLoader } from '../admin/control-loader.ts'
 import type { ObservedService } from '../admin/handler.ts'
-import type { OperationBehaviour, ServiceContract } from '../behaviour/operation.ts'
-import { bindBehaviours } from '../behaviour/service-contract.ts'
+import { bindBehaviours, type OperationBehaviour, type ServiceContract } from '../behaviour/operation.ts'
 import { type Contract, loadContract } from '../contract/contract.ts'
-import { readOverlays } from '../contract/overlay.ts'
+import type { Overlay } from '../contract/overlay.ts'
 import type { ServerUrls } from '../coverage/curl.ts'
+import { addKey } from '../domain/account.ts'
+import { accept } from '../domain/errors.ts'
 import type { FaultRule } from '../domain/faults.ts'
-import { type FaultSet, loadFaultSets } from '../faults/fault-sets.ts'
+import type { FaultSet } from '../faults/fault-sets.ts'
 import { createHostCheck, type HostCheck, isLoopback } from '../ground/hosts.ts'
 import type { Log } from '../ground/log.ts'
-import { nameInstance } from '../ground/secrets.ts'
+import { deriveKey, hasDerivedKey, hashKey, identityOf, nameInstance } from '../ground/secrets.ts'
 import { JOURNAL_LIMITS, Journal, type JournalLimits } from '../journal/journal.ts'
-import { redactLog } from '../journal/redaction/redacted-log.ts'
-import { Secrets } from '../journal/redaction/secrets.ts'
+import { redactLog } from '../journal/redaction/redaction.ts'
+import { nameInLog, Secrets } from '../journal/redaction/secrets.ts'
 import { createService, type Service } from '../service/answer.ts'
 import { createCors } from '../service/cors.ts'
 import type { Store } from '../store/store.ts'
-import { findExposed, hasDefaultAccount, provideDefaultAccount } from './default-account.ts'
+import { StoreError } from '../store/store-error.ts'
 import type { OpenedStore, OpeningContext } from './opened-store.ts'
 import { type CompleteOptions, checkPlan, OptionError } from './options.ts'
 import { openStore } from './store-opening.ts'
@@ -153,7 +154,7 @@ async function prepare(
   if (admin && adminToken === undefined && !isLoopback(host)) {
     throw new OptionError('host', host, 'others can reach this address, so give {adminToken} or {admin: false}')
   }
-  const overlays = internal.contract === undefined ? await readOverlays(options.overlays) : []
+  const overlays = internal.contract === undefined ? await readGiven(options.overlays) : []
   const loaded = internal.contract ?? (await loadContract({ overlays }))
   const contract = bindBehaviours(loaded, { behaviours, simulator })
   checkPlan(plan, contract.settings)
@@ -208,9 +209,68 @@ async function provideAccounts(
   return { apiKey, kept, exposed }
 }
 
+async function readGiven(paths: readonly string[]): Promise<Overlay[]> {
+  if (paths.length === 0) return []
+  const { readOverlays } = await import('../contract/overlay.ts')
+  return readOverlays(paths)
+}
+
 async function readFaultSets(sources: readonly string[], contract: Contract): Promise<FaultSet[]> {
   if (sources.length === 0) return []
-  const { loadRuleCheck } = await import('../faults/rule-check.ts')
+  const [{ loadFaultSets }, { loadRuleCheck }] = await Promise.all([
+    import('../faults/fault-sets.ts'),
+    import('../faults/rule-check.ts'),
+  ])
   const check = await loadRuleCheck(contract)
   return (await Promise.all(sources.map((source) => loadFaultSets(source, check)))).flat()
+}
+
+/** Ensures that the `default` account exists and has the key; returns the key if it is known. */
+async function provideDefaultAccount(
+  store: Store,
+  worlds: Worlds,
+  chosen: string | undefined,
+): Promise<string | undefined> {
+  const id = DEFAULT_ACCOUNT
+  const created = (await hasDefaultAccount(store)) ? undefined : await createUnlessThere(store, worlds, chosen)
+  const account = created?.account ?? (await store.read(id)).state
+  const key = chosen ?? created?.apiKey ?? deriveKey(account.seed, id)
+  const known = account.keys.some(({ hash }) => hash === hashKey(key))
+  if (known || chosen === undefined) return known ? key : undefined
+  const added = establishedKey(identityOf(chosen), worlds.now(account))
+  await store.update(id, (state) => accept(addKey(state, added), undefined))
+  return chosen
+}
+
+async function hasDefaultAccount(store: Store): Promise<boolean> {
+  return (await store.find('id', DEFAULT_ACCOUNT)) !== undefined
+}
+
+/** The account; `undefined` if another server with the same store has created it at the same moment. */
+async function createUnlessThere(store: Store, worlds: Worlds, apiKey: string | undefined) {
+  try {
+    return await worlds.create({ id: DEFAULT_ACCOUNT, apiKey })
+  } catch (error) {
+    // If the account does not exist, another account has the key.
+    if (error instanceof StoreError && error.problem === 'taken' && (await hasDefaultAccount(store))) return undefined
+    throw error
+  }
+}
+
+/** How many accounts are searched: each one of a store in another process costs a step of that store. */
+const SEARCHED = 1_000
+
+/** The accounts with a key that an earlier start on a loopback address has derived, as the log names them. */
+async function findExposed(store: Store): Promise<string[]> {
+  const exposed: string[] = []
+  for (const id of (await store.list()).slice(0, SEARCHED)) {
+    // Another server may have deleted the account meanwhile.
+    const { state } = (await store.read(id).catch(unlessUnknown)) ?? {}
+    if (state !== undefined && hasDerivedKey(state)) exposed.push(nameInLog(id))
+  }
+  return exposed
+}
+
+function unlessUnknown(error: unknown): undefined {
+  if (!(error instanceof StoreError) || error.problem !== 'unknown-account') throw error
 }

@@ -1,7 +1,7 @@
 import { LocalExchangeLog } from '../accounts/exchange-log.ts'
 import type { Contract } from '../contract/contract.ts'
 import { DEFAULT_SEED } from '../domain/account.ts'
-import { countAnonymousIds } from '../service/request-ids.ts'
+import { countAnonymousIds } from '../ground/chance.ts'
 import type { Accounts } from '../store/accounts.ts'
 import { openMemoryStore } from '../store/memory.ts'
 import { ALWAYS_READY, type Readiness, type StoreState } from '../store/readiness.ts'

@@ -1,5 +1,4 @@
-import type { Arrival } from '../ground/arrival.ts'
-import type { Headers } from '../ground/delivery.ts'
+import type { Arrival, Headers } from '../ground/message.ts'
 
 // Source: the Fetch Standard (https://fetch.spec.whatwg.org/#http-cors-protocol).
 

@@ -17,19 +17,18 @@ import {
 } from '../behaviour/gate.ts'
 import { longestWindow, type Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
+import type { ApiKey } from '../domain/account.ts'
 import { timeOn } from '../domain/clock.ts'
-import { type Counters, refundCharge } from '../domain/counting.ts'
-import type { ApiKey } from '../domain/keys.ts'
-import type { Allowance } from '../domain/quotas.ts'
+import { type Allowance, type Counters, refundCharge } from '../domain/quotas.ts'
 import type { InjectionSources } from '../faults/sources.ts'
 import { type Awaitable, whenReady } from '../ground/awaitable.ts'
-import type { Clock } from '../ground/clock.ts'
+import { type AnonymousIds, requestIdOf } from '../ground/chance.ts'
 import { memoize, memoizeWeakly } from '../ground/memo.ts'
 import { hashKey } from '../ground/secrets.ts'
+import type { Clock } from '../ground/timers.ts'
 import type { Past } from '../journal/entry.ts'
 import type { Account, Moment, Store } from '../store/store.ts'
 import type { Exchange } from './exchange.ts'
-import { type AnonymousIds, requestIdOf } from './request-ids.ts'
 
 /** The methods of the store that the service uses. */
 type ServiceStore = Pick<Store, 'enter' | 'update' | 'transact'>

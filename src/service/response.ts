@@ -1,10 +1,9 @@
 import type { ResponseContract } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { Reply } from '../contract/reply.ts'
-import { appliedPreference } from '../faults/preference.ts'
-import type { Clock } from '../ground/clock.ts'
-import { type Headers, RESPONSE_TYPE, type Response } from '../ground/delivery.ts'
-import { RealDate } from '../ground/timers.ts'
+import { appliedPreference } from '../faults/sources.ts'
+import { type Headers, RESPONSE_TYPE, type Response } from '../ground/message.ts'
+import { type Clock, RealDate } from '../ground/timers.ts'
 import type { Cors } from './cors.ts'
 import type { Exchange } from './exchange.ts'
 

@@ -1,12 +1,20 @@
 import type { AccountState } from '../domain/account.ts'
-import { type Counters, NO_COUNTERS } from '../domain/counting.ts'
 import type { Decision, ErrorCode } from '../domain/errors.ts'
+import { type Counters, NO_COUNTERS } from '../domain/quotas.ts'
 import { type Awaitable, whenReady } from '../ground/awaitable.ts'
-import { type Clock, systemClock } from '../ground/clock.ts'
-import { applyChange, hasGrown, refuseTooLarge } from './account-change.ts'
+import { type Clock, systemClock } from '../ground/timers.ts'
 import { HeapGuard, type HeapProbe } from './heap-guard.ts'
-import { type AccountDatabase, KeptAccount, type StoredAccount, type Use } from './kept-account.ts'
-import { planSnapshot, summarize } from './snapshots.ts'
+import {
+  type AccountDatabase,
+  applyChange,
+  hasGrown,
+  KeptAccount,
+  planSnapshot,
+  refuseTooLarge,
+  type StoredAccount,
+  summarize,
+  type Use,
+} from './kept-account.ts'
 import type { Account, AccountSnapshots, Capacity, Change, Store } from './store.ts'
 import { StoreError } from './store-error.ts'
 

@@ -1,6 +1,6 @@
 import type { AccountState } from '../domain/account.ts'
-import type { Counters } from '../domain/counting.ts'
 import type { Decision, ErrorCode } from '../domain/errors.ts'
+import type { Counters } from '../domain/quotas.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
 
 /** An account as the store has it. Everything in it is a value that stays readable. */

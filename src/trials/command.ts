@@ -2,9 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { constants } from 'node:os'
-import { elapsed } from '../ground/clock.ts'
 import { shorten } from '../ground/show.ts'
-import { clearTimeout, pause, setTimeout } from '../ground/timers.ts'
+import { clearTimeout, elapsed, pause, setTimeout } from '../ground/timers.ts'
 
 export interface CommandRun {
   /** The program and its arguments. They do not pass through a shell. */

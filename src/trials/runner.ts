@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
-import { elapsed } from '../ground/clock.ts'
 import { Semaphore } from '../ground/semaphore.ts'
+import { elapsed } from '../ground/timers.ts'
 import { runTrial, type Trial, type TrialResult } from './trial.ts'
 
 /** The longest delay of a timer, in milliseconds: 24 days. */

@@ -1,7 +1,6 @@
 import type { Contract } from '../contract/contract.ts'
 import type { SeenHeaders } from '../exchanges/exchange.ts'
-import type { Clock } from '../ground/clock.ts'
-import { RealDate } from '../ground/timers.ts'
+import { type Clock, RealDate } from '../ground/timers.ts'
 
 /** What is known of the quota of one path. */
 export interface Spending {

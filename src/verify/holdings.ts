@@ -1,4 +1,4 @@
-import { itemsOf, readGroup as readWholeGroup, textsIn } from '../behaviour/shown-data.ts'
+import { itemsOf, readGroup as readWholeGroup, textsIn } from '../behaviour/presentation.ts'
 import type { DomainGroup } from '../domain/account.ts'
 import { isObject } from '../ground/json.ts'
 import { readTarget } from '../ground/target.ts'

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { appendFileSync, closeSync, fsyncSync, openSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DomainGroup } from '../domain/account.ts'
-import { readInput } from '../ground/input-file.ts'
+import { readInput } from '../ground/files.ts'
 import { isObject, readJson } from '../ground/json.ts'
 
 /** The domains and groups of an account. */

@@ -1,6 +1,5 @@
 import type { Contract } from '../contract/contract.ts'
-import { plural } from '../ground/plural.ts'
-import { shorten } from '../ground/show.ts'
+import { plural, shorten } from '../ground/show.ts'
 import { inWords } from './budget.ts'
 import { costOfRestoring } from './cleanup.ts'
 import { countByPath, describeRequest, isRead, type Probe, type ProbeRequest, type ProbeScene } from './probe.ts'

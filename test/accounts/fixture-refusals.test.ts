@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { FIXTURE_NAMES, FixtureError } from '../../src/accounts/fixture.ts'
-import { PROFILE_NAMES } from '../../src/domain/profile.ts'
+import { PROFILE_NAMES } from '../../src/domain/dmarc.ts'
 import { show } from '../../src/ground/show.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { accountOf, fileWith, fixtureWith, NOON } from './fixture-files.ts'

@@ -3,10 +3,9 @@ import { expect, it } from 'vitest'
 import { createAccount } from '../../src/accounts/creation.ts'
 import { loadContract } from '../../src/contract/contract.ts'
 import type { AccountState } from '../../src/domain/account.ts'
-import { refreshDay } from '../../src/domain/dmarc.ts'
+import { PROFILE_NAMES, refreshDay } from '../../src/domain/dmarc.ts'
 import { addDomains, deleteDomains } from '../../src/domain/domains.ts'
 import type { FixtureDomain } from '../../src/domain/fixture.ts'
-import { PROFILE_NAMES } from '../../src/domain/profile.ts'
 import { recordOn } from '../../src/figures/figures.ts'
 
 const contract = await loadContract()

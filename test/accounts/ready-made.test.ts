@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { FIXTURE_NAMES, loadFixture } from '../../src/accounts/fixture.ts'
-import { PROFILE_NAMES } from '../../src/domain/profile.ts'
+import { PROFILE_NAMES } from '../../src/domain/dmarc.ts'
 import { startService } from '../support/service.ts'
 
 const DAYS = 3

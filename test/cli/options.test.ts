@@ -1,7 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { COMMANDS } from '../../src/cli/commands.ts'
-import { UsageError } from '../../src/cli/errors.ts'
-import { describeOptions, readOptions } from '../../src/cli/options.ts'
+import { describeOptions, readOptions, UsageError } from '../../src/cli/options.ts'
+import { COMMANDS } from '../../src/cli/program.ts'
 import { withServerOptions } from '../../src/cli/start.ts'
 import { SILENT } from '../../src/ground/log.ts'
 import {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
-import { COMMANDS } from '../../src/cli/commands.ts'
 import { describeOptions } from '../../src/cli/options.ts'
+import { COMMANDS } from '../../src/cli/program.ts'
 import { expectRefusal, it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
 

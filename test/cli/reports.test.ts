@@ -1,9 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { makeDiscreet } from '../../src/cli/discreet-terminal.ts'
 import { deliverReport } from '../../src/cli/reports.ts'
-import type { Terminal } from '../../src/cli/terminal.ts'
+import { makeDiscreet, type Terminal } from '../../src/cli/terminal.ts'
 import { finding, report } from '../reports/sample-report.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { loadContract } from '../../src/contract/contract.ts'
-import { whatBecameOf } from '../../src/contract/former-choices.ts'
 import { asOverlay } from '../../src/contract/overlay.ts'
+import { whatBecameOf } from '../../src/contract/settings.ts'
 import { assumptions } from '../support/alternatives.ts'
 
 const DOT = 'final-dot is no longer a choice. One final dot of a hostname is dropped.'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { compileWriter } from '../../src/contract/writer.ts'
+import { compileWriter } from '../../src/contract/reply.ts'
 
 const tenth = { type: 'number', multipleOf: 0.1 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { type Counters, decideCounts, NO_COUNTERS, refundCharge, setWindow } from '../../src/domain/counting.ts'
+import { type Counters, decideCounts, NO_COUNTERS, refundCharge, setWindow } from '../../src/domain/quotas.ts'
 import { plannedCharge } from '../store/counting.ts'
 
 const terms = { longestWindow: 3_600_000, draw: () => 0 }

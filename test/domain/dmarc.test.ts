@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import type { PolicyTags, RecordPin, RecordRules } from '../../src/domain/dmarc.ts'
 import {
   contradictionIn,
   countedSince,
@@ -7,8 +6,11 @@ import {
   firstRefresh,
   firstReportingDay,
   inheritTags,
+  type PolicyTags,
   pinFigures,
   pinTags,
+  type RecordPin,
+  type RecordRules,
   refreshDay,
 } from '../../src/domain/dmarc.ts'
 

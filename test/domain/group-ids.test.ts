@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { groupIdsOf, type IdFormat } from '../../src/domain/group-ids.ts'
+import { groupIdsOf, type IdFormat } from '../../src/domain/groups.ts'
 import { wordsOf } from '../../src/ground/chance.ts'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

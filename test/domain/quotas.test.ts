@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { addKey, isInGrace } from '../../src/domain/account.ts'
 import { type Ending, nextEnding } from '../../src/domain/endings.ts'
-import { addKey, isInGrace } from '../../src/domain/keys.ts'
-import { includesApiAccess } from '../../src/domain/plans.ts'
 import { bucketOf, type Charge, chargeQuota, type Hits, keyHashOf, limitOf } from '../../src/domain/quotas.ts'
+import { includesApiAccess } from '../../src/domain/settings.ts'
 
 const WEEK = 7 * 86_400
 const KEY = { id: 'key_1', hash: 'k1', createdAt: 1_000, disabled: false }

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { readPreference } from '../../src/faults/preference.ts'
+import { readPreference } from '../../src/faults/sources.ts'
 import { stateOf, withKey } from '../support/account.ts'
 import { addFault, askControl, faultsOf, journalOf } from '../support/control-plane.ts'
 import { ask, it } from '../support/example-service.ts'

@@ -1,17 +1,17 @@
 import fc from 'fast-check'
 import { OrderedMap } from 'immutable'
 import type { MonitoredDomain } from '../../src/domain/account.ts'
-import { type DmarcRecord, describeDomain } from '../../src/domain/dmarc.ts'
-import { PROFILE_NAMES } from '../../src/domain/profile.ts'
+import { type DmarcRecord, describeDomain, PROFILE_NAMES } from '../../src/domain/dmarc.ts'
 import {
   characterIn,
   countedDays,
+  countMessages,
   type FigureRules,
   type Monitoring,
+  NO_MESSAGES,
   recordOn,
   sourceOf,
 } from '../../src/figures/figures.ts'
-import { countMessages, NO_MESSAGES } from '../../src/figures/messages.ts'
 
 export const DAY = 86_400_000
 /** 15 January 2026. */

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { readInput } from '../../src/ground/input-file.ts'
+import { readInput } from '../../src/ground/files.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const read = (bytes: Buffer, largest = 100) => {

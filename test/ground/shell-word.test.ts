@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
-import { writeShellLine } from '../../src/ground/shell-word.ts'
+import { writeShellLine } from '../../src/ground/show.ts'
 
 const HAS_BASH = spawnSync('bash', ['--version']).status === 0
 

@@ -2,8 +2,7 @@ import { domainToASCII } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import type { Departure } from './departures.ts'
 import { hash } from './draw.ts'
-import type { Call, Check, Code, ListOrder, Profile } from './profile.ts'
-import { CALLS } from './profile.ts'
+import { CALLS, type Call, type Check, type Code, type ListOrder, type Profile } from './profile.ts'
 
 /*
  * One service, written from the specification alone and sharing no line with the stand-in. What the specification

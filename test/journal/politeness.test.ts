@@ -1,15 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { loadContract } from '../../src/contract/contract.ts'
-import { contentOf, UNREAD } from '../../src/ground/content.ts'
+import { contentOf, UNREAD } from '../../src/ground/message.ts'
 import {
   COMPARED,
+  EXAMPLES,
   type ImpoliteKind,
+  type Judged,
   Manners,
   type Noted,
   type ObservedConduct,
   reportImpoliteness,
-} from '../../src/journal/politeness.ts'
-import { EXAMPLES, type Judged, Verdict } from '../../src/journal/verdict.ts'
+  Verdict,
+} from '../../src/journal/verdict.ts'
 import { recorded } from '../support/entry.ts'
 import { START } from '../support/service.ts'
 

@@ -1,8 +1,7 @@
 import { type Alternative, nameOf } from '../../src/contract/choices.ts'
 import type { Exchange } from '../../src/exchanges/exchange.ts'
 import { Judge } from '../../src/judge/judge.ts'
-import type { AssumptionVerdict } from '../../src/judge/verdicts.ts'
-import { decideVerdicts } from '../../src/judge/verdicts.ts'
+import { type AssumptionVerdict, decideVerdicts } from '../../src/judge/verdicts.ts'
 import { choices } from '../support/choices.ts'
 import { askNew, shown } from './asked.ts'
 

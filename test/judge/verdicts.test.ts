@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Choices } from '../../src/contract/choices.ts'
 import type { ChoiceObservation } from '../../src/judge/open-choice.ts'
-import type { AssumptionVerdict } from '../../src/judge/verdicts.ts'
-import { decideVerdicts } from '../../src/judge/verdicts.ts'
+import { type AssumptionVerdict, decideVerdicts } from '../../src/judge/verdicts.ts'
 
 /** Assumptions with so many alternatives each, by their ids. */
 function choicesOf(counts: Readonly<Record<string, number>>): Pick<Choices, 'ids' | 'alternatives'> {

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { accept } from '../../src/domain/errors.ts'
-import type { Clock } from '../../src/ground/clock.ts'
+import type { Clock } from '../../src/ground/timers.ts'
 import { encodeAccount } from '../../src/store/record.ts'
 import type { Store } from '../../src/store/store.ts'
 import { countersOf, enter, look, nextRequest, plannedCharge } from '../store/counting.ts'

@@ -1,7 +1,7 @@
 import { OrderedMap } from 'immutable'
 import { expect, it } from 'vitest'
 import { LIMITS } from '../../src/domain/limits.ts'
-import { refuseTooLarge } from '../../src/store/account-change.ts'
+import { refuseTooLarge } from '../../src/store/kept-account.ts'
 import { exampleAccount, hosts, withDomains } from './example-account.ts'
 
 const empty = exampleAccount('acme')

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { DomainGroup } from '../../src/domain/account.ts'
 import { accept, refuse } from '../../src/domain/errors.ts'
-import type { Clock } from '../../src/ground/clock.ts'
+import type { Clock } from '../../src/ground/timers.ts'
 import { encodeAccount } from '../../src/store/record.ts'
 import type { Account, Store } from '../../src/store/store.ts'
 import { atOnce, range } from '../support/at-once.ts'

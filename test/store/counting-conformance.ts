@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest'
-import { type CountedRequest, setWindow } from '../../src/domain/counting.ts'
+import { type CountedRequest, setWindow } from '../../src/domain/quotas.ts'
 import { ascending, atOnce, range } from '../support/at-once.ts'
 import type { Tested } from './conformance.ts'
 import { countersOf, enter, HOUR, hit, look, plannedCharge, target, trigger } from './counting.ts'

@@ -1,14 +1,15 @@
 import type { AccountState } from '../../src/domain/account.ts'
 import { timeOn } from '../../src/domain/clock.ts'
+import { type FaultTarget, findMatchingRules, type TriggeredRule } from '../../src/domain/faults.ts'
 import {
+  type Allowance,
   type CountedRequest,
   type Counters,
   type CountingResult,
   decideCounts,
+  type Hits,
   type PlannedCharge,
-} from '../../src/domain/counting.ts'
-import { type FaultTarget, findMatchingRules, type TriggeredRule } from '../../src/domain/faults.ts'
-import type { Allowance, Hits } from '../../src/domain/quotas.ts'
+} from '../../src/domain/quotas.ts'
 import { chanceOfFault, fraction } from '../../src/ground/chance.ts'
 import type { Store } from '../../src/store/store.ts'
 

@@ -1,7 +1,6 @@
-import type { AccountState, MonitoredDomain } from '../../src/domain/account.ts'
-import { type Counters, NO_COUNTERS } from '../../src/domain/counting.ts'
+import type { AccountState, ApiKey, MonitoredDomain } from '../../src/domain/account.ts'
 import { accept, type Decision, refuse } from '../../src/domain/errors.ts'
-import type { ApiKey } from '../../src/domain/keys.ts'
+import { type Counters, NO_COUNTERS } from '../../src/domain/quotas.ts'
 import { type AccountRecord, decodeAccount } from '../../src/store/record.ts'
 import type { Store } from '../../src/store/store.ts'
 

@@ -1,4 +1,4 @@
-import { textOf } from '../../src/ground/content.ts'
+import { textOf } from '../../src/ground/message.ts'
 import { waitUntil } from '../../src/ground/timers.ts'
 import type { StandIn } from '../../src/server/stand-in.ts'
 import { encodeBody, fieldsOf, type Received, receivedOf, type SentHeaders } from './request.ts'

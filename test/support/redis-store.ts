@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/ground/clock.ts'
+import type { Clock } from '../../src/ground/timers.ts'
 import { openConnection } from '../../src/store/redis/connection.ts'
 import { RedisStore } from '../../src/store/redis/redis-store.ts'
 import type { Store } from '../../src/store/store.ts'

@@ -7,7 +7,7 @@ import type { Contract } from '../../src/contract/contract.ts'
 import type { ServerOptions } from '../../src/server/options.ts'
 // Loaded at once: what the server loads by itself after a refusal must not be under way when a file of tests ends.
 import '../../src/explain/explanation.ts'
-import type { Clock } from '../../src/ground/clock.ts'
+import type { Clock } from '../../src/ground/timers.ts'
 import type { InternalOptions, StandIn } from '../../src/server/stand-in.ts'
 import { openUnderstudy } from '../../src/server/understudy.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'

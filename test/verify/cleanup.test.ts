@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { systemClock } from '../../src/ground/clock.ts'
 import { isObject, readJson } from '../../src/ground/json.ts'
+import { systemClock } from '../../src/ground/timers.ts'
 import { type Cleanup, restore } from '../../src/verify/cleanup.ts'
 import { ConnectionError, sendTo, type WireRequest, type WireResponse } from '../../src/verify/client.ts'
 import { Conversation } from '../../src/verify/conversation.ts'

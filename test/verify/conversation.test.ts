@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import type { Exchange } from '../../src/exchanges/exchange.ts'
-import { systemClock } from '../../src/ground/clock.ts'
+import { systemClock } from '../../src/ground/timers.ts'
 import { ConnectionError, type WireRequest, type WireResponse } from '../../src/verify/client.ts'
 import { Conversation } from '../../src/verify/conversation.ts'
 import { Holdings } from '../../src/verify/holdings.ts'

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { systemClock } from '../../src/ground/clock.ts'
 import { isObject, type Json, readJson } from '../../src/ground/json.ts'
+import { systemClock } from '../../src/ground/timers.ts'
 import { ConnectionError, sendTo, type WireRequest } from '../../src/verify/client.ts'
 import { Holdings } from '../../src/verify/holdings.ts'
 import { readLedger } from '../../src/verify/ledger.ts'

@@ -6,8 +6,15 @@ import { nameInstance } from '../../ground/secrets.ts'
 import { pause } from '../../ground/timers.ts'
 import { type Entry, type NewEntry, PAST } from '../../journal/entry.ts'
 import type { Journal } from '../../journal/journal.ts'
-import { Manners } from '../../journal/politeness.ts'
-import { countsOf, IMPOLITE, type Reckoning, readCounts, Verdict, type Violation } from '../../journal/verdict.ts'
+import {
+  countsOf,
+  IMPOLITE,
+  Manners,
+  type Reckoning,
+  readCounts,
+  Verdict,
+  type Violation,
+} from '../../journal/verdict.ts'
 import type { StoreConnection } from '../../store/redis/connection.ts'
 import { readCounters, readId, writeCounters, writeId } from '../../store/redis/copies.ts'
 import type { Store } from '../../store/store.ts'

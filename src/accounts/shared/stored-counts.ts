@@ -1,7 +1,6 @@
 import type { Contract } from '../../contract/contract.ts'
 import { Coverage } from '../../coverage/coverage.ts'
-import type { Noted } from '../../journal/politeness.ts'
-import { EXAMPLES } from '../../journal/verdict.ts'
+import { EXAMPLES, type Noted } from '../../journal/verdict.ts'
 
 /** The fields of a hash of the store. */
 export type Counts = ReadonlyMap<string, string>

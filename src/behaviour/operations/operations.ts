@@ -1,13 +1,8 @@
 import type { OperationBehaviour } from '../operation.ts'
-import type { ShownData } from '../shown-data.ts'
-import { addDomains } from './add-domains.ts'
-import { createDomainGroup } from './create-domain-group.ts'
-import { deleteDomainGroup } from './delete-domain-group.ts'
-import { deleteDomains } from './delete-domains.ts'
-import { listDmarc } from './list-dmarc.ts'
-import { listDomainGroups } from './list-domain-groups.ts'
-import { listDomains } from './list-domains.ts'
-import { updateDomainGroup } from './update-domain-group.ts'
+import type { ShownData } from '../presentation.ts'
+import { listDmarc } from './dmarc.ts'
+import { createDomainGroup, deleteDomainGroup, listDomainGroups, updateDomainGroup } from './domain-groups.ts'
+import { addDomains, deleteDomains, listDomains } from './domains.ts'
 
 /** The behaviour of each operation of openapi.yaml, by operationId. */
 export const OPERATIONS = {

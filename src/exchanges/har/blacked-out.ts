@@ -1,6 +1,6 @@
-import { splitAuthorization } from '../../ground/authorization.ts'
 import { readJson } from '../../ground/json.ts'
 import { memoize } from '../../ground/memo.ts'
+import { splitAuthorization } from '../../ground/secrets.ts'
 
 /**
  * Who passes a recording on often replaces what is secret in it. The replacement says that something was sent, and not

@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises'
-import { isUtf16, lengthOfMark } from '../../ground/input-file.ts'
+import { isUtf16, lengthOfMark } from '../../ground/files.ts'
 import { isObject, type Json, readJson } from '../../ground/json.ts'
 import { shorten, showWritten } from '../../ground/show.ts'
 

@@ -1,7 +1,6 @@
 import type { Contract } from '../../contract/contract.ts'
 import { memoize } from '../../ground/memo.ts'
-import { plural } from '../../ground/plural.ts'
-import { shorten } from '../../ground/show.ts'
+import { plural, shorten } from '../../ground/show.ts'
 import { HarError } from './file.ts'
 
 /** How many hosts a message names. */

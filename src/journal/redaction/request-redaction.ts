@@ -1,12 +1,11 @@
 import { presentedSecretIn } from '../../behaviour/gate.ts'
 import type { Problem } from '../../domain/errors.ts'
-import type { Content } from '../../ground/content.ts'
 import { writeJson } from '../../ground/json.ts'
 import { memoizeWeakly } from '../../ground/memo.ts'
+import type { Content } from '../../ground/message.ts'
 import { hashKey } from '../../ground/secrets.ts'
 import { outline } from '../../ground/show.ts'
 import { fieldOf, type RecordedBody } from '../entry.ts'
-import { HIDDEN, isShaped } from './key-shapes.ts'
 import {
   findCredentials,
   hideSecrets,
@@ -18,7 +17,7 @@ import {
   redactWithin,
   secretsIn,
 } from './redaction.ts'
-import { Secrets } from './secrets.ts'
+import { HIDDEN, isShaped, Secrets } from './secrets.ts'
 
 /** In bytes, the size from which the record of a body is kept for as long as the body, which may be sent again. */
 const LONG = 500

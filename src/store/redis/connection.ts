@@ -1,6 +1,5 @@
 import { givenFields } from '../../domain/given-fields.ts'
-import { elapsed } from '../../ground/clock.ts'
-import { clearTimeout, pause, setTimeout, Waiters } from '../../ground/timers.ts'
+import { clearTimeout, elapsed, pause, setTimeout, Waiters } from '../../ground/timers.ts'
 import { StoreError } from '../store-error.ts'
 import { SCRIPTS, type ScriptName } from './scripts.ts'
 

@@ -1,6 +1,5 @@
-import { elapsed } from '../../ground/clock.ts'
 import { readJson } from '../../ground/json.ts'
-import { clearTimeout, setTimeout } from '../../ground/timers.ts'
+import { clearTimeout, elapsed, setTimeout } from '../../ground/timers.ts'
 import type { Readiness } from '../readiness.ts'
 import { StoreError } from '../store-error.ts'
 import type { ConnectionState, StoreConnection } from './connection.ts'

@@ -1,6 +1,5 @@
 import type { AccountState } from '../../domain/account.ts'
-import type { AccountRecord } from '../record.ts'
-import { encodeAccount } from '../record.ts'
+import { type AccountRecord, encodeAccount } from '../record.ts'
 
 /** What leads from an account back to the account before a change, by the names of the fields that differ. */
 type Patch = Record<

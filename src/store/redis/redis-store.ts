@@ -1,11 +1,10 @@
 import { randomInt } from 'node:crypto'
 import type { AccountState } from '../../domain/account.ts'
-import { NO_COUNTERS } from '../../domain/counting.ts'
 import type { Decision, ErrorCode } from '../../domain/errors.ts'
+import { NO_COUNTERS } from '../../domain/quotas.ts'
 import type { Settings } from '../../domain/settings.ts'
-import { applyChange, refuseTooLarge } from '../account-change.ts'
+import { applyChange, planSnapshot, refuseTooLarge, summarize } from '../kept-account.ts'
 import { decodeAccount, encodeAccount } from '../record.ts'
-import { planSnapshot, summarize } from '../snapshots.ts'
 import type {
   Account,
   AccountSnapshots,

@@ -1,7 +1,6 @@
 import { type Operation, operationOf } from '../../contract/api.ts'
 import { isObject, readJson } from '../../ground/json.ts'
-import { nameSome } from '../../ground/plural.ts'
-import { shorten } from '../../ground/show.ts'
+import { nameSome, shorten } from '../../ground/show.ts'
 import { type Entry, isUnread, textOf } from '../../journal/entry.ts'
 import { type Effects, effectsOf } from '../effects.ts'
 import type { TrialResult } from '../trial.ts'

@@ -1,7 +1,7 @@
 import { pointerOf } from '../../contract/api.ts'
 import type { FaultRule } from '../../domain/faults.ts'
 import type { AppliedBaseline } from '../../evidence/baseline.ts'
-import { nameSome, plural } from '../../ground/plural.ts'
+import { nameSome, plural } from '../../ground/show.ts'
 import type { Redact } from '../../journal/redaction/redaction.ts'
 import {
   type CommandTimes,

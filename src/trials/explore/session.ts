@@ -1,6 +1,5 @@
-import type { ServiceContract } from '../../behaviour/operation.ts'
+import { bindBehaviours, type ServiceContract } from '../../behaviour/operation.ts'
 import { OPERATIONS } from '../../behaviour/operations/operations.ts'
-import { bindBehaviours } from '../../behaviour/service-contract.ts'
 import type { Contract } from '../../contract/contract.ts'
 import { accept } from '../../domain/errors.ts'
 import type { FaultRule } from '../../domain/faults.ts'

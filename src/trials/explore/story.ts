@@ -1,7 +1,6 @@
-import { plural } from '../../ground/plural.ts'
+import { plural } from '../../ground/show.ts'
 import { PAST } from '../../journal/entry.ts'
-import type { ObservedRequest, RunObservation } from './points.ts'
-import { aboutOf } from './points.ts'
+import { aboutOf, type ObservedRequest, type RunObservation } from './points.ts'
 
 /** A request of a run for a report, or the number of omitted requests. */
 export type StoryLine = StoryRequest | { omitted: number }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { bindBehaviours } from '../../../src/behaviour/operation.ts'
 import { OPERATIONS } from '../../../src/behaviour/operations/operations.ts'
-import { bindBehaviours } from '../../../src/behaviour/service-contract.ts'
 import { type Alternative, type Choices, nameOf, readChoices } from '../../../src/contract/choices.ts'
 import { textOf } from '../../../src/journal/entry.ts'
 import type { ServerOptions } from '../../../src/server/options.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Alternative } from '../../../src/contract/choices.ts'
-import { ContractError } from '../../../src/contract/contract-error.ts'
+import { ContractError } from '../../../src/contract/extensions.ts'
 import type { CommandEnd } from '../../../src/trials/command.ts'
 import type { TrialResult } from '../../../src/trials/trial.ts'
 import type { FirstDifference } from '../../../src/trials/vary/first-difference.ts'

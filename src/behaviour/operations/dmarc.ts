@@ -1,11 +1,9 @@
-import { arrange } from '../../behaviour/presentation.ts'
 import { refreshDay } from '../../domain/dmarc.ts'
 import { accept } from '../../domain/errors.ts'
 import { dmarcRecords } from '../../figures/figures.ts'
 import { isObject } from '../../ground/json.ts'
 import type { OperationBehaviour } from '../operation.ts'
-import { spellingOf } from '../presentation.ts'
-import { itemsOf } from '../shown-data.ts'
+import { arrange, itemsOf, spellingOf } from '../presentation.ts'
 
 /** Source: GET /dmarc, "`data` is an array of DMARC status records, one per monitored domain." */
 export const listDmarc: OperationBehaviour = {
