@@ -2,4 +2,6 @@
 import { runProgram } from './cli/program.ts'
 import { openProcessTerminal } from './cli/terminal.ts'
 
-process.exitCode = await runProgram(process.argv.slice(2), openProcessTerminal())
+void runProgram(process.argv.slice(2), openProcessTerminal()).then((code) => {
+  process.exitCode = code
+})

@@ -12,7 +12,7 @@ type Check = (sources: Sources) => string[]
  * of one level do not import each other.
  */
 const LEVELS: readonly (readonly string[])[] = [
-  ['cli.ts', 'index.ts', 'vitest.ts', 'node-test.ts', 'express.ts', 'dashboard'],
+  ['cli.ts', 'index.ts', 'vitest.mts', 'node-test.ts', 'express.ts', 'dashboard'],
   ['cli'],
   ['trials', 'verify', 'proxy', 'mcp'],
   ['server', 'evidence'],
@@ -149,7 +149,7 @@ const cycles: Check = (sources) => {
 const folder = fileURLToPath(new URL('../src/', import.meta.url))
 const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' })
   .map((path) => path.replaceAll('\\', '/'))
-  .filter((path) => /\.tsx?$/.test(path))
+  .filter((path) => /\.m?tsx?$/.test(path))
 const program: Sources = new Map(paths.map((path) => [path, readFileSync(join(folder, path), 'utf8')]))
 
 /** Each rule, and files that break it. */

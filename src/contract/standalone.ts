@@ -1,7 +1,9 @@
+import { loadModule } from '../ground/files.ts'
 import { compileApi } from './api-compiler.ts'
 import type { ApiDocument } from './document.ts'
 import { createAjv, nameOf, UUID } from './schema-compiler.ts'
 
+const STANDALONE = 'ajv/dist/standalone/index.js'
 const anything = () => true
 const FORMATS = { uuid: UUID, hostname: anything, 'idn-hostname': anything, 'date-time': anything, duration: anything }
 
@@ -12,12 +14,12 @@ const FORMATS = { uuid: UUID, hostname: anything, 'idn-hostname': anything, 'dat
  */
 export async function writeValidators(document: ApiDocument, { answers = false } = {}): Promise<string> {
   const { _ } = await import('ajv/dist/2020.js')
-  const { default: standalone } = await import('ajv/dist/standalone/index.js')
+  const { default: writeCode } = loadModule(STANDALONE) as typeof import('ajv/dist/standalone/index.js')
   const ajv = createAjv(FORMATS, { code: { source: true, formats: _`formats` } })
   const written = new Map<string, string>()
   const { operations } = compileApi(document, {
     compile(schema) {
-      const code = standalone.default(ajv, ajv.compile(schema))
+      const code = writeCode(ajv, ajv.compile(schema))
       written.set(nameOf(schema), `(formats) => {\nconst module = {}\n${code}\nreturn module.exports\n}`)
       return () => []
     },

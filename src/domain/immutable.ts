@@ -1,13 +1,6 @@
-import { createRequire } from 'node:module'
-import type * as immutable from 'immutable'
+import type { OrderedMap } from 'immutable'
 
-// By `import`, Node.js would search the whole text of the library for its exports, which takes a tenth of a start.
-const library = createRequire(import.meta.url)('immutable') as typeof immutable
-
-export const ImmutableMap: typeof immutable.Map = library.Map
-export type ImmutableMap<Key, Value> = immutable.Map<Key, Value>
-export const OrderedMap: typeof immutable.OrderedMap = library.OrderedMap
-export type OrderedMap<Key, Value> = immutable.OrderedMap<Key, Value>
+export { Map as ImmutableMap, OrderedMap } from 'immutable'
 
 /** A key, and its value in an older and in a newer map; `undefined` if that map does not have it. */
 export type KeyChange<Value> = [key: string, before: Value | undefined, after: Value | undefined]

@@ -10,12 +10,12 @@ const LOST_FILES =
   "and install it where the bundle runs. Next.js: serverExternalPackages: ['dmarc-understudy']; esbuild: " +
   "--external:dmarc-understudy; webpack: externals: { 'dmarc-understudy': 'commonjs dmarc-understudy' }; Rollup: external: " +
   "[/^dmarc-understudy/]; Vite: ssr.external: ['dmarc-understudy']."
-const load = createRequire(import.meta.url)
+const load = createRequire(__filename)
 /** The folder of the package. */
 const FOLDER = locatePackage()
 
 /** Whether this program runs from its sources, which may be newer than what was built of them. */
-export const isSource: boolean = import.meta.url.endsWith('.ts')
+export const isSource: boolean = __filename.endsWith('.ts')
 
 /** Looks the package up by its name, because a bundler may have copied this code to a place without the other files. */
 function locatePackage(): string {

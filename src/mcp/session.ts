@@ -1,5 +1,5 @@
 import { PassThrough, type Readable, type Writable } from 'node:stream'
-import type { CallToolResult, McpServer } from '@modelcontextprotocol/server'
+import type { CallToolResult, McpServer } from '@modelcontextprotocol/server' with { 'resolution-mode': 'import' }
 import { listPackageFiles, readPackageFile } from '../ground/files.ts'
 import type { Json } from '../ground/json.ts'
 import type { Log } from '../ground/log.ts'

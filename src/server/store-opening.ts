@@ -2,8 +2,7 @@ import { LocalExchangeLog } from '../accounts/exchange-log.ts'
 import type { Contract } from '../contract/contract.ts'
 import { DEFAULT_SEED } from '../domain/account.ts'
 import { countAnonymousIds } from '../ground/chance.ts'
-import type { Accounts } from '../store/accounts.ts'
-import { openMemoryStore } from '../store/memory.ts'
+import { Accounts } from '../store/accounts.ts'
 import { ALWAYS_READY, type Readiness, type StoreState } from '../store/readiness.ts'
 import type { Store } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
@@ -20,7 +19,7 @@ export async function openStore(options: CompleteOptions, context: OpeningContex
   }
   if (data !== undefined) return openFolder({ ...options, data }, context)
   const { contract, log } = context
-  const store = openMemoryStore({ clock: options.clock, warn: (message) => log.warn({}, message) })
+  const store = new Accounts({ clock: options.clock, warn: (message) => log.warn({}, message) })
   return ofOneServer(ALWAYS_READY, store, options, contract)
 }
 

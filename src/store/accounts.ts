@@ -18,10 +18,10 @@ import {
 import type { Account, AccountSnapshots, Capacity, Change, Store } from './store.ts'
 import { StoreError } from './store-error.ts'
 
-/** Where the accounts of one process are stored. */
+/** Where the accounts of one process are stored. Without a part, they end with the process, and no change waits for a write. */
 export interface AccountsDriver {
   /** The place of a new account. */
-  open(accountId: string): AccountDatabase
+  open?(accountId: string): AccountDatabase
   /** Deletes an account for good. */
   remove?(accountId: string): Promise<void>
   /** Called once, when everything is written. */
@@ -86,7 +86,7 @@ export class Accounts implements Store {
   #closing: Promise<void> | undefined
   #listener: AccountsListener = { ended() {}, scarce() {} }
 
-  constructor(driver: AccountsDriver, { clock = systemClock, probe, warn }: AccountsOptions = {}) {
+  constructor({ clock = systemClock, probe, warn }: AccountsOptions = {}, driver: AccountsDriver = {}) {
     this.#driver = driver
     this.#clock = clock
     this.#guard = new HeapGuard({ probe, warn, relieve: () => this.#relieve() })
@@ -130,7 +130,7 @@ export class Accounts implements Store {
       this.#refuseGrowth()
       const victims = this.#findVictims(capacity)
       const use = capacity.evictable === true ? { usedAt: ++this.#uses, changed: false } : undefined
-      await this.#add({ state, counters: NO_COUNTERS, use }, this.#driver.open(id)).save()
+      await this.#add({ state, counters: NO_COUNTERS, use }, this.#driver.open?.(id)).save()
       for (const victim of victims) await this.#remove(victim)
       return victims.map(({ account }) => account.state.id)
     })
@@ -268,7 +268,7 @@ export class Accounts implements Store {
     return evictable.sort((one, other) => order(one.use, other.use)).map(({ kept }) => kept)
   }
 
-  #add(data: StoredAccount, database: AccountDatabase): KeptAccount {
+  #add(data: StoredAccount, database: AccountDatabase | undefined): KeptAccount {
     const kept = new KeptAccount(data, ++this.#incarnations, database, (written) => this.#releaseKeys(written))
     this.#claimKeys(kept, data.state)
     this.#accounts.set(data.state.id, kept)

@@ -1,4 +1,4 @@
-import { type Low, LowSync } from 'lowdb'
+import type { Low } from 'lowdb'
 import type { AccountState } from '../domain/account.ts'
 import { timeOn } from '../domain/clock.ts'
 import { LIMITS } from '../domain/limits.ts'
@@ -22,8 +22,8 @@ export interface StoredAccount {
   use?: Use | undefined
 }
 
-/** The place of one account. The data is `null` until it is read or written. In memory, it is written at once. */
-export type AccountDatabase = Low<StoredAccount | null> | LowSync<StoredAccount | null>
+/** The place of one account. The data is `null` until it is read or written. */
+export type AccountDatabase = Low<StoredAccount | null>
 
 /**
  * One account and its writes. Only one write runs at a time. All changes that are accepted during a write share the
@@ -39,7 +39,7 @@ export class KeptAccount {
   readonly keyHashes = new Set<string>()
   /** The state that was last stored; absent until the first write. A failed write returns to it. */
   stored: AccountState | undefined
-  readonly #database: AccountDatabase
+  readonly #database: AccountDatabase | undefined
   readonly #onWritten: (account: KeptAccount) => void
   #storedVersion = 0
   #versions = 0
@@ -55,12 +55,12 @@ export class KeptAccount {
   constructor(
     { state, counters, use }: StoredAccount,
     incarnation: number,
-    database: AccountDatabase,
+    database: AccountDatabase | undefined,
     onWritten: (account: KeptAccount) => void,
   ) {
     this.account = { state, counters, incarnation, version: 0 }
     this.use = use
-    this.stored = database.data?.state
+    this.stored = database?.data?.state
     this.#database = database
     this.#onWritten = onWritten
   }
@@ -92,9 +92,8 @@ export class KeptAccount {
 
   save(): Promise<void> | undefined {
     const database = this.#database
-    if (database instanceof LowSync) {
+    if (database === undefined) {
       const { state, version } = this.#takeUnsaved()
-      void database.write()
       this.#settle(state, version)
       return undefined
     }
@@ -113,12 +112,13 @@ export class KeptAccount {
     this.#hasUnsaved = true
   }
 
-  async #writeAfter(database: Low<StoredAccount | null>, previous: Promise<void> | undefined): Promise<void> {
+  async #writeAfter(database: AccountDatabase, previous: Promise<void> | undefined): Promise<void> {
     // Rejects with the previous write: the changes that wait here are based on a state that is lost then.
     await previous
     this.#running = this.#next
     this.#next = undefined
-    const { state, version } = this.#takeUnsaved()
+    const { state, counters, version } = this.#takeUnsaved()
+    database.data = { state, counters, use: this.use && { ...this.use } }
     try {
       await database.write()
     } catch (error) {
@@ -131,13 +131,10 @@ export class KeptAccount {
     this.#settle(state, version)
   }
 
-  /** Puts the account into its place, to be written there. */
   #takeUnsaved(): Account {
     this.#runningUndo = this.#nextUndo
     this.#nextUndo = undefined
     this.#hasUnsaved = false
-    const { state, counters } = this.account
-    this.#database.data = { state, counters, use: this.use && { ...this.use } }
     return this.account
   }
 

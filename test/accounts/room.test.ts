@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { Accounts } from '../../src/store/accounts.ts'
 import type { HeapProbe } from '../../src/store/heap-guard.ts'
-import { openMemoryStore } from '../../src/store/memory.ts'
 import { askControl, type ControlPlane, startControlPlane } from '../support/control-plane.ts'
 import { recordingLog } from '../support/recording-log.ts'
 import { asks } from '../support/rows.ts'
@@ -70,7 +70,7 @@ describe('when the heap is almost full', () => {
       measure = listener
       return () => {}
     }
-    const store = openMemoryStore({ clock: () => START, probe, warn: (message) => log.warn({ reason: message }) })
+    const store = new Accounts({ clock: () => START, probe, warn: (message) => log.warn({ reason: message }) })
     const service = await startService({ store, enforceQuotas: false, log })
     expect((await service.send('POST', '/domains', { domains: ['kept.example'] })).status).toBe(200)
     return { service, log, measure: (share: number) => measure(share * 1e9, 1e9) }

@@ -1,7 +1,7 @@
 import SwaggerParser from '@apidevtools/swagger-parser'
 import { expect, it } from 'vitest'
 import { type AdminCode, readLimits } from '../../src/contract/control-api.ts'
-import { openMemoryStore } from '../../src/store/memory.ts'
+import { Accounts } from '../../src/store/accounts.ts'
 import { StoreError } from '../../src/store/store-error.ts'
 import { controlApi, startControlPlane } from '../support/control-plane.ts'
 
@@ -28,7 +28,7 @@ const REFUSED: readonly [code: AdminCode, method: string, path: string, body?: u
 ]
 
 it.each(REFUSED)('The code %s is answered as the document says', async (code, method, path, body) => {
-  const store = openMemoryStore()
+  const store = new Accounts()
   const plane = await startControlPlane({ store, maxAccounts: 1 })
   if (code === 'unavailable') store.list = () => Promise.reject(new StoreError('unavailable', 'The store is away'))
   if (code === 'internal_error') store.list = () => Promise.reject(new Error('The store is lost.'))

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { FaultRule } from '../../src/domain/faults.ts'
-import { openMemoryStore } from '../../src/store/memory.ts'
+import { Accounts } from '../../src/store/accounts.ts'
 import { ACCOUNT } from '../support/account.ts'
 import { addFault } from '../support/control-plane.ts'
 import { startObserved } from '../support/observed-service.ts'
@@ -62,7 +62,7 @@ describe('an explanation', () => {
   })
 
   it('says that the stand-in failed, and how', async () => {
-    const store = openMemoryStore()
+    const store = new Accounts()
     const service = await startObserved({ store })
     store.update = () => Promise.reject(new Error('the disk is full'))
     await service.send('POST', '/domains', { domains: ['new.example'] })

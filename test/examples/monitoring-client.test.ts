@@ -2,7 +2,7 @@
 // `dmarc-understudy/vitest`, and the client is yours.
 import { describe, expect } from 'vitest'
 import type { Account } from '../../src/index.ts'
-import { createTest } from '../../src/vitest.ts'
+import { createTest } from '../../src/vitest.mts'
 import { CarefulClient, HastyClient, MonitoringClient } from './monitoring-client.ts'
 
 // One stand-in for all tests; each of them has an account of its own, which begins like this.

@@ -5,7 +5,7 @@ import type { AccountWithKey, TestOptions, Understudy } from '../../src/index.ts
 import { shareUnderstudy } from '../../src/node-test.ts'
 import { divideTestOptions, openTestService } from '../../src/server/test-service.ts'
 import { openUnderstudy } from '../../src/server/understudy.ts'
-import { createTest } from '../../src/vitest.ts'
+import { createTest } from '../../src/vitest.mts'
 import { listenOn } from '../support/listening.ts'
 import { send } from './stand-in.ts'
 

@@ -13,7 +13,7 @@ import {
   type UnderstudyWithKey,
 } from '../../src/index.ts'
 import type { SharedUnderstudy } from '../../src/node-test.ts'
-import { createTest, type test as emptyTest } from '../../src/vitest.ts'
+import { createTest, type test as emptyTest } from '../../src/vitest.mts'
 
 /** Compiled, but never run: what the compiler lets pass and what it does not. */
 async function compile(shared: SharedUnderstudy): Promise<void> {

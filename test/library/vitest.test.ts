@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { shareUnderstudy } from '../../src/node-test.ts'
-import { createTest, test as empty } from '../../src/vitest.ts'
+import { createTest, test as empty } from '../../src/vitest.mts'
 
 const test = createTest({ now: '2026-01-15T09:00:00Z', frozen: true, plan: 'above-stone' })
 const seen = new Set<string>()

@@ -3,7 +3,7 @@ import { validateAccount } from '../../src/accounts/validation.ts'
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import type { Contract } from '../../src/contract/contract.ts'
 import { openUnderstudy, type Understudy } from '../../src/server/understudy.ts'
-import { openMemoryStore } from '../../src/store/memory.ts'
+import { Accounts } from '../../src/store/accounts.ts'
 import { encodeAccount } from '../../src/store/record.ts'
 import { controlApi, expectDocumented } from '../support/control-plane.ts'
 import { recordingLog } from '../support/recording-log.ts'
@@ -58,7 +58,7 @@ const KEYS = 20
 async function openRun(seed: number) {
   const clock = { time: START }
   const log = recordingLog()
-  const store = openMemoryStore()
+  const store = new Accounts()
   const options = {
     fixture: 'demo',
     apiKey: API_KEY,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { openMemoryStore } from '../../src/store/memory.ts'
+import { Accounts } from '../../src/store/accounts.ts'
 import { askControl } from '../support/control-plane.ts'
 import { startService } from '../support/service.ts'
 import { AUTHORIZED, bodyOf, Connection, chunked, type Header, JSON_BODY, requestBytes } from '../support/wire.ts'
@@ -13,7 +13,7 @@ const change = (headers: Header[], body: string | Buffer) =>
 
 /** A service whose changes wait until they are let through. */
 async function open() {
-  const store = openMemoryStore()
+  const store = new Accounts()
   const { update } = store
   let release = (): void => {}
   const held = new Promise<void>((resolve) => (release = resolve))

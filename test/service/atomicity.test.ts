@@ -2,8 +2,8 @@ import { describe, expect } from 'vitest'
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import { type Entry, PAST } from '../../src/journal/entry.ts'
 import type { StandIn } from '../../src/server/stand-in.ts'
+import { Accounts } from '../../src/store/accounts.ts'
 import { openFolderStore } from '../../src/store/folder/folder-store.ts'
-import { openMemoryStore } from '../../src/store/memory.ts'
 import type { Store } from '../../src/store/store.ts'
 import { StoreError } from '../../src/store/store-error.ts'
 import { SETTINGS } from '../store/example-account.ts'
@@ -15,7 +15,7 @@ import { startService, type TestResponse, type TestService } from '../support/se
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const STORES: [kept: string, open: () => Store | Promise<Store>][] = [
-  ['memory', openMemoryStore],
+  ['memory', () => new Accounts()],
   ['a folder', () => openFolderStore(temporaryFolder(), SETTINGS)],
 ]
 

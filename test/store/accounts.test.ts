@@ -6,7 +6,6 @@ import { accept } from '../../src/domain/errors.ts'
 import { Accounts } from '../../src/store/accounts.ts'
 import type { HeapProbe } from '../../src/store/heap-guard.ts'
 import type { StoredAccount } from '../../src/store/kept-account.ts'
-import { openMemoryStore } from '../../src/store/memory.ts'
 import { enter, plain, plannedCharge } from './counting.ts'
 import {
   applyUpdate,
@@ -67,7 +66,7 @@ describe('accounts on a slow disk', () => {
         releases++
       },
     }
-    accounts = new Accounts(driver)
+    accounts = new Accounts({}, driver)
   })
 
   function disk(accountId: string): Disk {
@@ -280,7 +279,7 @@ describe('accounts in a heap that fills up', () => {
       measure = listener
       return () => {}
     }
-    accounts = openMemoryStore({ probe, warn: (message) => warnings.push(message) })
+    accounts = new Accounts({ probe, warn: (message) => warnings.push(message) })
   })
 
   const MEBIBYTE = 2 ** 20

@@ -1,4 +1,4 @@
-import { openMemoryStore } from '../../src/store/memory.ts'
+import { Accounts } from '../../src/store/accounts.ts'
 import { describeStore } from './conformance.ts'
 
-describeStore('the store in memory', async (clock) => ({ store: openMemoryStore({ clock }) }))
+describeStore('the store in memory', async (clock) => ({ store: new Accounts({ clock }) }))

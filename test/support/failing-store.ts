@@ -1,10 +1,10 @@
-import { openMemoryStore } from '../../src/store/memory.ts'
+import { Accounts } from '../../src/store/accounts.ts'
 import type { Store } from '../../src/store/store.ts'
 import { START } from './service.ts'
 
 /** A memory store in which some methods are others, or are added. Its clock stands where that of a test begins. */
 export function overMemory(replace: (memory: Store) => Partial<Store>): Store {
-  const memory = openMemoryStore({ clock: () => START })
+  const memory = new Accounts({ clock: () => START })
   const replaced = replace(memory)
   return new Proxy(replaced as Store, {
     get: (own, name) => {

@@ -10,7 +10,7 @@ import '../../src/explain/explanation.ts'
 import type { Clock } from '../../src/ground/timers.ts'
 import type { InternalOptions, StandIn } from '../../src/server/stand-in.ts'
 import { openUnderstudy } from '../../src/server/understudy.ts'
-import { openMemoryStore } from '../../src/store/memory.ts'
+import { Accounts } from '../../src/store/accounts.ts'
 import type { Store } from '../../src/store/store.ts'
 import { callDirectly, canCallDirectly } from './direct-call.ts'
 import { headerViolations } from './header-check.ts'
@@ -43,7 +43,7 @@ export type ServiceOptions = Omit<ServerOptions, 'store'> & { store?: string | S
 export function withStore(options: ServiceOptions, clock: Clock): { given: ServerOptions; store: Store | undefined } {
   const { store, ...given } = options
   if (typeof store === 'string') return { given: { ...given, store }, store: undefined }
-  return { given, store: store ?? (given.data === undefined ? openMemoryStore({ clock }) : undefined) }
+  return { given, store: store ?? (given.data === undefined ? new Accounts({ clock }) : undefined) }
 }
 
 type Behaviours = Readonly<Record<string, OperationBehaviour>>

@@ -45,7 +45,7 @@ export async function openFolderStore(
       remove: (accountId: string) => fileOf(accountId).remove(),
       close: release,
     }
-    const accounts = new Accounts(driver, options)
+    const accounts = new Accounts(options, driver)
     accounts.load(await readAccounts(folder, access))
     return accounts
   } catch (error) {
