@@ -41,8 +41,8 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@redis/client': ['store'],
   'node:child_process': ['trials'],
 }
-/** Packages that cost time at the start and are not needed by every command. */
-const LAZY = /^(express|ajv|@faker-js|@apidevtools|js-yaml|json-p3|@redis|@modelcontextprotocol\/server)(\/|$)/
+/** Packages that cost time at the start and are not needed by every command, or are no CommonJS. */
+const LAZY = /^(express|ajv|@faker-js|@apidevtools|js-yaml|json-p3|lowdb|@redis|@modelcontextprotocol\/server)(\/|$)/
 /** Time and chance, which only the clocks ask for. */
 const AMBIENT =
   /\bDate\s*\.\s*now\b|\bnew\s+Date\b(?:\s*\(\s*\)|\s*(?![\s(]))|\bMath\s*\.\s*random\b|\bperformance\s*\.\s*now\b|\bprocess\s*\.\s*(?:hrtime|nextTick)\b/

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { Low } from 'lowdb'
 import type { Settings } from '../../domain/settings.ts'
 import type { Awaitable } from '../../ground/awaitable.ts'
 import { quoteWord } from '../../ground/show.ts'
@@ -9,7 +8,7 @@ import { Accounts, type AccountsOptions } from '../accounts.ts'
 import type { AccountDatabase, StoredAccount } from '../kept-account.ts'
 import type { AccountRecord } from '../record.ts'
 import { StoreError } from '../store-error.ts'
-import { AccountFile, type Durability, type FileAccess, syncFolder, type WriteFailureListener } from './account-file.ts'
+import { AccountFile, type Durability, syncFolder, type WriteFailureListener } from './account-file.ts'
 import { accountParser, damagedFile } from './file-format.ts'
 import { lockFolder } from './folder-lock.ts'
 
@@ -40,13 +39,16 @@ export async function openFolderStore(
   const access = { parse, durability, failures: writeFailures, isFailing: false }
   const fileOf = (accountId: string) => new AccountFile(join(folder, fileName(accountId)), access)
   try {
+    // It is an ECMAScript module, so `require` may warn of it.
+    const { Low } = await import('lowdb')
+    const place = (file: AccountFile) => new Low<StoredAccount | null>(file, null)
     const driver = {
-      open: (accountId: string) => new Low<StoredAccount | null>(fileOf(accountId), null),
+      open: (accountId: string) => place(fileOf(accountId)),
       remove: (accountId: string) => fileOf(accountId).remove(),
       close: release,
     }
     const accounts = new Accounts(options, driver)
-    accounts.load(await readAccounts(folder, access))
+    accounts.load(await readAccounts(folder, (path) => place(new AccountFile(path, access))))
     return accounts
   } catch (error) {
     release()
@@ -92,14 +94,14 @@ async function openFolder(folder: string, durability: Durability, warn: FolderOp
 }
 
 /** The accounts in the folder. Removes what killed processes have left. @throws StoreError for the first damaged one */
-async function readAccounts(folder: string, access: FileAccess): Promise<AccountDatabase[]> {
+async function readAccounts(folder: string, open: (path: string) => AccountDatabase): Promise<AccountDatabase[]> {
   const names = readdirSync(folder).sort()
   for (const name of names) if (LEFTOVER.test(name)) rmSync(join(folder, name))
   const databases: AccountDatabase[] = []
   for (const name of names) {
     if (!name.endsWith('.json') || name.startsWith('.')) continue
     const path = join(folder, name)
-    const database = new Low<StoredAccount | null>(new AccountFile(path, access), null)
+    const database = open(path)
     await database.read()
     const id = database.data?.state.id ?? ''
     if (fileName(id) !== basename(path)) throw damagedFile(path, `/account/id "${id}" belongs in ${fileName(id)}`)
