@@ -11,8 +11,7 @@ import type { FaultSet } from '../faults/fault-sets.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
 import type { HostCheck } from '../ground/hosts.ts'
 import type { Clock } from '../ground/timers.ts'
-import type { Readiness } from '../store/readiness.ts'
-import type { Store } from '../store/store.ts'
+import type { Readiness, Store } from '../store/store.ts'
 
 export interface ControlDeps {
   contract: ServiceContract

@@ -6,8 +6,7 @@ import type { AnonymousIds } from '../ground/chance.ts'
 import type { Log } from '../ground/log.ts'
 import type { Clock } from '../ground/timers.ts'
 import type { Journal } from '../journal/journal.ts'
-import type { Readiness } from '../store/readiness.ts'
-import type { Store } from '../store/store.ts'
+import type { Readiness, Store } from '../store/store.ts'
 
 /** The accounts of a server, with everything else that depends on whether other servers share them. */
 export interface OpenedStore {

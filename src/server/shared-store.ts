@@ -3,13 +3,13 @@ import { DEFAULT_SEED } from '../domain/account.ts'
 import { countAnonymousIds } from '../ground/chance.ts'
 import { digestOf, drawKey } from '../ground/secrets.ts'
 import { clearTimeout, setTimeout } from '../ground/timers.ts'
-import { openConnection, type StoreConnection } from '../store/redis/connection.ts'
+import { openConnection, type StoreAddress, type StoreConnection } from '../store/redis/connection.ts'
 import { Membership } from '../store/redis/membership.ts'
 import { RedisStore } from '../store/redis/redis-store.ts'
 import { checkServer } from '../store/redis/server-check.ts'
+import { StoreError } from '../store/store-error.ts'
 import type { OpenedStore, OpeningContext } from './opened-store.ts'
 import type { CompleteOptions } from './options.ts'
-import { nameStore } from './store-failure.ts'
 import { readStoreUrl } from './store-url.ts'
 
 /** After how many milliseconds a start reports that it waits for the store; multiplied by `patience`. */
@@ -102,4 +102,33 @@ async function compose(
       connection.close()
     },
   }
+}
+
+/** Hints for failures, by the beginning of the failure's text or by a part of it. */
+const HINTS: readonly (readonly [failure: RegExp, hint: string])[] = [
+  [/ECONNREFUSED|EHOSTUNREACH|ENETUNREACH/, 'is it running there?'],
+  [/ENOTFOUND|EAI_AGAIN/, 'check the name of the host'],
+  [/certificate|CERT_|SELF_SIGNED|altnames/i, 'name the file of its authority in NODE_EXTRA_CA_CERTS'],
+  [/NOAUTH/, 'write redis://USER:PASSWORD@HOST'],
+  [/DB index/, 'end the URL with the number of a database that it has'],
+  // What a connection needs, before any other right can be asked for.
+  [/NOPERM/, 'give it +@connection +time'],
+  [/WRONGPASS|invalid password|AUTH/, 'check user and password in the URL'],
+]
+/** Errors if only one side speaks TLS. Neither side reports this cause. */
+const MISUNDERSTOOD =
+  /ECONNRESET|EPROTO|EPIPE|wrong version number|packet length|closed unexpectedly|hang up|has not answered|Connection timeout/i
+
+/** The error with the name of the store and a hint. */
+function nameStore(error: unknown, shown: string, { tls = false }: StoreAddress): unknown {
+  if (!(error instanceof StoreError)) return error
+  const said = error.message.replace(/^The store /, '')
+  const other = tls ? ['does not speak TLS', 'redis://'] : ['speaks TLS', 'rediss://']
+  const hint = MISUNDERSTOOD.test(said)
+    ? `is it Redis or Valkey? If it ${other[0]}, write ${other[1]}`
+    : HINTS.find(([failure]) => failure.test(said))?.[1]
+  // Node.js proposes a remedy for its own trusted authorities. It does not help with a private authority.
+  const problem = said.replace(/; if the root CA is installed locally, .*$/, '')
+  const message = `The store ${shown} ${problem}${hint === undefined || problem.includes(';') ? '' : `; ${hint}`}`
+  return new StoreError(error.problem, message, { cause: error })
 }

@@ -3,11 +3,13 @@ import type { Contract } from '../contract/contract.ts'
 import { DEFAULT_SEED } from '../domain/account.ts'
 import { countAnonymousIds } from '../ground/chance.ts'
 import { Accounts } from '../store/accounts.ts'
-import { ALWAYS_READY, type Readiness, type StoreState } from '../store/readiness.ts'
-import type { Store } from '../store/store.ts'
+import type { Readiness, Store, StoreState } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { OpenedStore, OpeningContext } from './opened-store.ts'
 import type { CompleteOptions } from './options.ts'
+
+/** The readiness of a store that keeps everything in memory. */
+const ALWAYS_READY: Readiness = { kind: 'memory', state: { isReady: true } }
 
 /** Opens the store that the options name. @throws StoreError */
 export async function openStore(options: CompleteOptions, context: OpeningContext): Promise<OpenedStore> {

@@ -162,3 +162,16 @@ export interface Store {
 
 /** Names one state of one account. */
 export type Moment = Pick<Account, 'incarnation' | 'version'>
+
+/** Whether a store works now. */
+export type StoreState =
+  /** `limitation` is a sentence about what the store still refuses, if anything is known. */
+  | { readonly isReady: true; readonly limitation?: string | undefined }
+  /** `reason` is a sentence for the operator of the service. */
+  | { readonly isReady: false; readonly reason: string }
+
+/** Tells whether the accounts of a server can be reached. It does not ask the store, because the state is known. */
+export interface Readiness {
+  readonly kind: 'memory' | 'folder' | 'redis'
+  readonly state: StoreState
+}

@@ -8,8 +8,10 @@ import { type Entry, type NewEntry, PAST } from '../../journal/entry.ts'
 import type { Journal } from '../../journal/journal.ts'
 import {
   countsOf,
+  EXAMPLES,
   IMPOLITE,
   Manners,
+  type Noted,
   type Reckoning,
   readCounts,
   Verdict,
@@ -20,7 +22,6 @@ import { readCounters, readId, writeCounters, writeId } from '../../store/redis/
 import type { Store } from '../../store/store.ts'
 import type { AccountHistory, Circumstances, ExchangeLog } from '../exchange-log.ts'
 import { Outbox, type OutboxItem } from './outbox.ts'
-import { type Counts, readCoverage, readFirsts, readNoted } from './stored-counts.ts'
 import { type News, Tail } from './tail.ts'
 
 /** In milliseconds, how long other servers have to send what their clients have the answers to. */
@@ -251,4 +252,36 @@ function readEntry({ ordinal, fields }: News): Entry {
   const found = fields.get('found') ?? ''
   if (!isOrphan && found !== '') entry.found = readCounters(found)
   return entry
+}
+
+/** The fields of a hash of the store. */
+export type Counts = ReadonlyMap<string, string>
+
+/** The coverage that some hashes have together. `g` and `i` count genuine and injected responses, `s` names what was shown. */
+function readCoverage(hashes: readonly Counts[], contract: Contract): Coverage {
+  const coverage = new Coverage(contract)
+  for (const [field, text] of hashes.flatMap((counts) => [...counts])) {
+    const [kind, name] = [field[0], field.slice(2)]
+    if (kind === 's') {
+      coverage.addShown(name)
+      continue
+    }
+    const [id, status, code] = name.split(' ')
+    const operation = contract.operations.find((each) => each.id === id)
+    const [genuine, injected] = kind === 'g' ? [Number(text), 0] : [0, Number(text)]
+    coverage.addResponses({ operation, status: Number(status), code: code || undefined, genuine, injected })
+  }
+  return coverage
+}
+
+/** The counts for the verdict. A field such as `violations#1` has what is shown of the first of those it counts. */
+function readNoted(counts: Counts): Map<string, Noted> {
+  const names = [...counts.keys()].filter((field) => !field.includes('#'))
+  return new Map(names.map((name) => [name, { count: Number(counts.get(name)), requestIds: readFirsts(counts, name) }]))
+}
+
+/** What is shown of the first requests that a field counts. */
+function readFirsts(counts: Counts, field: string): string[] {
+  const places = Array.from({ length: EXAMPLES }, (_, index) => index + 1)
+  return places.flatMap((place) => counts.get(`${field}#${place}`) ?? [])
 }

@@ -1,6 +1,6 @@
 import { readJson } from '../../ground/json.ts'
 import { clearTimeout, elapsed, setTimeout } from '../../ground/timers.ts'
-import type { Readiness } from '../readiness.ts'
+import type { Readiness } from '../store.ts'
 import { StoreError } from '../store-error.ts'
 import type { ConnectionState, StoreConnection } from './connection.ts'
 
