@@ -64,6 +64,16 @@ describe('The log', () => {
     expect(JSON.stringify(line)).toContain(`/data/account-${NAME}.json`)
     expectNothing(lines, 'checkout', API_KEY.slice(13), 'northern')
   })
+
+  it('shows an error with its kind, its stack and its cause', () => {
+    const err = new TypeError('Nothing was written.', { cause: new Error('ENOSPC') })
+    const line = formatLine(50, { err }, 'The request failed.')
+    const { name: type, message } = err
+    expect(JSON.parse(line)).toMatchObject({ level: 50, msg: 'The request failed.', err: { type, message } })
+    const stack =
+      /error: The request failed\.\nTypeError: Nothing was written\.\n +at .*\n[\s\S]*\[cause\]: Error: ENOSPC\n/
+    expect(prettify(line, false)).toMatch(stack)
+  })
 })
 
 /** A store of which every change fails with this message, which is also in the cause and in a field. */
