@@ -51,7 +51,9 @@ export class ServerArrival implements Arrival {
  * else that happens to such a body. The length of a body in chunks is unknown.
  */
 function takeBody(request: IncomingMessage): Arrival['body'] {
-  const { readableLength } = request
+  const { readableLength, readableEnded } = request
+  // A middleware has read it to its end, and found it empty. Its end would never come again.
+  if (readableEnded) return Buffer.alloc(0)
   if (readableLength === 0 || readableLength !== Number(request.headers['content-length'])) return request
   return request.read() ?? request
 }

@@ -84,6 +84,24 @@ describe('standIn', () => {
     )
   })
 
+  it.each([
+    ['express.json', express.json()],
+    ['express.raw', express.raw({ type: '*/*' })],
+    ['express.text', express.text({ type: '*/*' })],
+  ])('mounted after %s answers a request whose body is empty', async (_, parse) => {
+    const port = await serve(express().use(parse, standIn(await start()), tellError))
+    const chunks = { body: chunked(''), headers: [...JSON_HEADERS, ['Transfer-Encoding', 'chunked']] as Header[] }
+    for (const request of [
+      { ...ADD, body: '' },
+      { ...ADD, ...chunks },
+    ]) {
+      expect(await answerTo(port, request)).toMatchObject({
+        status: 400,
+        text: '{"success":false,"error":{"code":"invalid_request_body","message":"Request body must not be empty."}}',
+      })
+    }
+  })
+
   it.each(['reset', 'empty', 'truncate', 'drip'] as const)(
     'lets the fault `%s` act on the connection',
     async (connection) => {
