@@ -1,8 +1,8 @@
 import { readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { hostname } from 'node:os'
+import { hostname, uptime } from 'node:os'
 import { dirname, join } from 'node:path'
 import { readJson } from '../../ground/json.ts'
-import { clearInterval, pause, setInterval } from '../../ground/timers.ts'
+import { clearInterval, pause, readTime, setInterval } from '../../ground/timers.ts'
 import { StoreError } from '../store-error.ts'
 
 /** In milliseconds: how often the holder renews its lock, and when a lock without renewal is dead. */
@@ -69,17 +69,18 @@ function renewLock(path: string): void {
 async function takeLock(path: string, { warn, pause: wait = pause }: LockOptions): Promise<void> {
   if (createLock(path)) return
   const found = readLock(path)
+  const time = timeOf(path)
+  const state = stateOf(found, time)
   const holder = nameHolder(found)
   const folder = dirname(path)
   const remedy = `stop it, choose another folder, or remove ${path} if that process is not a dmarc-understudy`
   const refusal = new StoreError('locked', `${folder} is in use by ${holder}: ${remedy}`)
-  if (stateOf(found) === 'unseen') {
+  if (state === 'unseen') {
     const waits = `the start waits up to ${PATIENCE / 1000} seconds, and goes on if the lock is not renewed`
     warn?.(`${folder} is locked by ${holder}, which cannot be seen from here: ${waits}.`)
-    const time = timeOf(path)
     for (let waited = 0; waited < PATIENCE && timeOf(path) === time; waited += LOOK) await wait(LOOK)
     if (timeOf(path) !== time) throw refusal
-  } else if (stateOf(found) === 'runs') throw refusal
+  } else if (state === 'runs') throw refusal
   // Of two that take it over, one finds it gone, or has taken the new lock of the other, and gives that back.
   const aside = `${path}.${process.pid}`
   try {
@@ -125,19 +126,20 @@ function holderIn(lock = ''): { pid: number; host: string } | undefined {
     : undefined
 }
 
-/** What can be seen of the process that holds a lock. */
-function stateOf(lock: string | undefined): 'runs' | 'ended' | 'unseen' {
+/** What can be seen of the process that holds a lock, which was renewed at that time. */
+function stateOf(lock: string | undefined, time: number): 'runs' | 'ended' | 'unseen' {
   const holder = holderIn(lock)
   if (holder?.host !== hostname()) return 'unseen'
   // A container that is started again has the same name, and its process the same pid.
   if (holder.pid === process.pid) return 'ended'
   try {
     process.kill(holder.pid, 0)
-    return 'runs'
   } catch (error) {
     // Any other error means that the process runs, but that this process may not signal it.
-    return (error as NodeJS.ErrnoException).code === 'ESRCH' ? 'ended' : 'runs'
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return 'ended'
   }
+  // Since the machine was started, another program may have got the pid.
+  return time < readTime() - uptime() * 1000 ? 'unseen' : 'runs'
 }
 
 function nameHolder(lock: string | undefined): string {

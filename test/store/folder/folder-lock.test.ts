@@ -11,7 +11,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { hostname } from 'node:os'
+import { hostname, uptime } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type LockOptions, lockFolder } from '../../../src/store/folder/folder-lock.ts'
@@ -140,7 +140,8 @@ describe('a lock of this machine', () => {
     const { folder, path, lock } = makeFolder()
     const { holder, stop } = await startOther()
     writeFileSync(path, JSON.stringify(holder))
-    utimesSync(path, 1, 1)
+    const soonAfterStart = Date.now() / 1000 - uptime() + 60
+    utimesSync(path, soonAfterStart, soonAfterStart)
     await expect(hold(folder)).rejects.toMatchObject({
       problem: 'locked',
       message: `${folder} is in use by process ${holder.pid} on ${hostname()}: stop it, choose another folder, or remove ${path} if that process is not a dmarc-understudy`,
@@ -149,6 +150,16 @@ describe('a lock of this machine', () => {
     await stop()
     await hold(folder)
     expect([lock(), readdirSync(folder)]).toEqual([ours, ['.lock']])
+  })
+
+  it('is taken over when it is not renewed after a restart of the machine, in which another program has got its pid', async () => {
+    const { folder, path, lock } = makeFolder()
+    const { holder } = await startOther()
+    writeFileSync(path, JSON.stringify(holder))
+    utimesSync(path, 1, 1)
+    const { pause, waited } = handPause()
+    await hold(folder, { pause })
+    expect([lock(), waited()]).toEqual([ours, 10_000])
   })
 
   it('is taken over when an earlier process had our pid, as in a container that is started again', async () => {
