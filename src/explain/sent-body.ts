@@ -31,6 +31,9 @@ interface ReadBody {
 export function readSentBody(sent: SentContent, settings: Settings): ReadBody {
   const { operation, parameters, rest, body, headers } = sent
   const isEmpty = body === undefined || body.length === 0
+  const coding = fieldOf(headers, 'content-encoding')
+  const isMarked = coding === undefined && acceptsType(fieldOf(headers, 'content-type'), settings)
+  const how = 'The body is one JSON object in UTF-8, with `Content-Type: application/json` and without a coding.'
   if (!operation.readsBody) {
     return { body: {}, changes: isEmpty ? [] : ['The body was left out, because none is read.'] }
   }
@@ -40,18 +43,16 @@ export function readSentBody(sent: SentContent, settings: Settings): ReadBody {
     const domains = [...(rest === undefined ? [] : [rest]), ...named]
     if (requiredBy(operation).includes('domains') && domains.length > 0)
       return { body: { domains }, changes: ['The body names what stood in the target.'] }
-    return { body: {}, changes: ['The body is an example, because none was read.'] }
+    return { body: {}, changes: [...(isMarked ? [] : [how]), 'The body is an example, because none was read.'] }
   }
-  const coding = fieldOf(headers, 'content-encoding')
   const text = textOf(body, coding, settings.bodyLimit)
   const object = asObject(readJson(text) ?? repair(text), operation)
   if (object === undefined) {
     return { body: {}, changes: ['The body is an example, because what was sent is no JSON object.'] }
   }
-  const isPlain = isDeepStrictEqual(object, readJson(body.toString())) && coding === undefined
-  const isRead = isPlain && isUtf8(body) && body.length <= settings.bodyLimit
-  const how = 'The body is one JSON object in UTF-8, with `Content-Type: application/json` and without a coding.'
-  return { body: object, changes: isRead && acceptsType(fieldOf(headers, 'content-type'), settings) ? [] : [how] }
+  const isRead =
+    isDeepStrictEqual(object, readJson(body.toString())) && isUtf8(body) && body.length <= settings.bodyLimit
+  return { body: object, changes: isMarked && isRead ? [] : [how] }
 }
 
 function requiredBy({ bodySchema }: Operation): readonly string[] {
