@@ -8,7 +8,7 @@ import { elapsed, systemClock } from '../../ground/timers.ts'
 import type { Entry } from '../../journal/entry.ts'
 import type { Redact } from '../../journal/redaction/redaction.ts'
 import type { ServerOptions } from '../../server/options.ts'
-import { hasPassed, wordEnd } from '../command.ts'
+import { hasPassed } from '../command.ts'
 import { without } from '../effects.ts'
 import { describeFailure } from '../output.ts'
 import { type RunnerOptions, settle, TrialRunner } from '../runner.ts'
@@ -35,7 +35,7 @@ export interface VaryOptions
 /** The dependencies file, which `--report json=FILE` writes. */
 export interface Dependencies {
   command: readonly string[]
-  /** The command without an alternative. `steady`: whether two runs had the same result and sent the same requests. */
+  /** The command without an alternative. `steady`: whether two runs sent the same requests. */
   baseline: { exit_code: number; seconds: number; requests: number; steady: boolean }
   /** How often the command was started, including the baselines. */
   runs: number
@@ -92,9 +92,11 @@ export async function vary(options: VaryOptions): Promise<VaryResult> {
 
   onProgress?.('running the command twice as it is')
   const runs = [await runAsIs('baseline 1'), await runAsIs('baseline 2')] as const
-  const [first, second] = hasPassed(runs[0].end) ? runs : [runs[1], runs[0]]
-  if (!hasPassed(first.end)) {
-    throw new BaselineError(`The command fails although nothing is varied: ${describeFailure(first.end, redact)}`)
+  const [first, second] = runs
+  const failed = runs.find(({ end }) => !hasPassed(end))
+  if (failed !== undefined) {
+    const fails = runs.some(({ end }) => hasPassed(end)) ? 'passed once and failed once,' : 'fails'
+    throw new BaselineError(`The command ${fails} although nothing is varied: ${describeFailure(failed.end, redact)}`)
   }
   if (first.exchanges.length + second.exchanges.length === 0) throw new BaselineError(NO_REQUEST)
   const unsteadiness = compareRuns(...runs)
@@ -107,7 +109,6 @@ export async function vary(options: VaryOptions): Promise<VaryResult> {
   const terms: JudgementTerms = {
     run: (alternative, timeout, isAlone) => runUnder([alternative], nameOf(alternative), timeout, isAlone),
     ...{ whyOver, redact, repeats, limit, isCertain: isInOrder },
-    failsAnyway: runs.some(({ end }) => !hasPassed(end)),
     isAsUsual: (result) => compareRuns(first, result) === undefined,
     findDifference: (result) => findFirstDifference(result, comparison),
   }
@@ -177,15 +178,13 @@ const UNANSWERABLE =
 const OTHER_ORDER =
   'The command sends its requests to an account in another order each time. An alternative that none of the two recorded orders reaches is not tried.'
 
-type ComparedRun = Pick<TrialResult, 'end' | 'exchanges' | 'lost'>
+type ComparedRun = Pick<TrialResult, 'exchanges' | 'lost'>
 
 /**
  * The difference between two runs of the same command, in a sentence; `undefined` if there is none. The order of
  * requests does not count, because commands may send requests concurrently.
  */
 function compareRuns(one: ComparedRun, other: ComparedRun): string | undefined {
-  const [first, second] = [wordEnd(one.end), wordEnd(other.end)]
-  if (first !== second) return `The command is unsteady: of two runs, one ${first} and one ${second}.`
   const [fewer, more] = [one, other].map(({ exchanges, lost }) => exchanges.length + lost)
   if (fewer !== more) {
     return `The command is unsteady: its first run sent ${fewer} requests, and its second ${more}.`

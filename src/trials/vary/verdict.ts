@@ -42,8 +42,6 @@ export interface JudgementTerms {
   isCertain: boolean
   /** How often a trial runs if the command does not do the same each time. */
   repeats: number
-  /** Whether the command sometimes fails without an alternative. */
-  failsAnyway: boolean
   /** In milliseconds. */
   limit: number
   /** Whether the command has sent the requests that it sends without an alternative. */
@@ -56,11 +54,10 @@ export interface JudgementTerms {
 const MORE_PATIENCE = 3
 const UNSEEN = 'No response was different when the command ran with it.'
 const MISSED = `${UNSEEN} The command has sent other requests than without it.`
-const ANYWAY = 'The command sometimes fails without it, too.'
 
 /** Runs the command until it is known whether it depends on an alternative. */
 export async function judgeAlternative(alternative: Alternative, terms: JudgementTerms): Promise<AlternativeReport> {
-  const { whyOver, isCertain, repeats, failsAnyway, redact, findDifference, isAsUsual } = terms
+  const { whyOver, isCertain, repeats, redact, findDifference, isAsUsual } = terms
   const report = (verdict: VaryVerdict, more: Partial<AlternativeReport> = {}) => ({
     ...describe(alternative, verdict),
     ...more,
@@ -79,8 +76,7 @@ export async function judgeAlternative(alternative: Alternative, terms: Judgemen
   const [failure] = failures
   const [difference] = (failure ? failures : passes).flatMap((result) => findDifference(result) ?? [])
   if (failure !== undefined) {
-    return report(passes.length === 0 && !failsAnyway ? 'depends' : 'flaky', {
-      ...(failsAnyway && { reason: ANYWAY }),
+    return report(passes.length === 0 ? 'depends' : 'flaky', {
       ...(difference !== undefined && { first_difference: difference }),
       ...describeEnd(failure.end, redact),
     })

@@ -52,7 +52,6 @@ async function judge(outcomes: readonly Outcome[], options: Partial<JudgementTer
     redact: (text) => text,
     repeats: 3,
     isCertain: true,
-    failsAnyway: false,
     limit: LIMIT,
     isAsUsual: ({ end }) => end.output !== 'asks otherwise',
     findDifference: ({ end: { output } }) =>
@@ -101,11 +100,6 @@ describe('an alternative is judged', () => {
     const { report, tries } = await judge(outcomes, { isCertain: false })
     expect(report.verdict).toBe(verdict)
     expect(tries).toHaveLength(3)
-  })
-
-  it('as flaky at most if the command also fails without it', async () => {
-    const { report } = await judge(['fails', 'fails', 'fails'], { isCertain: false, failsAnyway: true })
-    expect(report).toMatchObject({ verdict: 'flaky', reason: 'The command sometimes fails without it, too.' })
   })
 
   it.each<[reason: string, outcomes: Outcome[]]>([
