@@ -41,7 +41,7 @@ const SEARCH_OPTIONS = {
   },
   failOn: {
     kind: someOf(['findings', 'inconclusive', 'gave-up']),
-    help: 'Reasons to fail: findings, which always are a reason; a search that was too short for a result; a command that gave up after a fault.',
+    help: 'Reasons to fail: findings, which always are a reason; a search without a result; a command that gave up after a fault.',
     default: ['findings', 'inconclusive'],
   },
   ...BASELINE_OPTIONS,

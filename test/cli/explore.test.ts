@@ -89,6 +89,15 @@ describe('explore', () => {
     expect(read()).toMatchObject({ passed: false, inconclusive: true, runs: 2, findings: [] })
   })
 
+  it('is inconclusive if the command makes other changes in each run, which it cannot compare', async () => {
+    const client = shellClient('send POST /domains --fail --data "{\\"domains\\": [\\"run$$.example.com\\"]}"')
+    const { code, stderr } = await runInProcess(explore('--runs', '6', '--jobs', '1', '--', ...client))
+    expect(code).toBe(1)
+    expect(stderr).toMatch(
+      /INCONCLUSIVE {2}No fault .*, by its exit code alone\..* The command makes other changes in each run, such as random names, so one that is lost or made twice is not seen\. Tried: 1 of 1 lost responses of writes; 2 of 2 /,
+    )
+  })
+
   it.for([
     ['findings', 0, 'No fault that was tried broke'],
     ['gave-up', 1, 'explore/gave-up'],

@@ -93,7 +93,7 @@ function ruleFor(verdict: ExploreFailure | 'gave up'): ReportRule {
 
 const INCONCLUSIVE: ReportRule = {
   id: 'explore/inconclusive',
-  name: 'Too little was tried',
+  name: 'Too little was tried or seen',
   description:
     'A client passes if it survives each lost response of its writes, and each refusal that the account can bring about, once for each kind of write. A client that only reads passes if it survives all other faults.',
 }
@@ -117,7 +117,7 @@ export function describeExploration(found: Exploration, terms: ExploreTerms): Re
   const { points, tiers, tolerated, gaveUp, flaky, unconfirmed, idle, unmet, left } = found
   const reported = found.findings.map((each) => reportFailure(each, terms))
   const isBroken = reported.some(({ accepted }) => accepted === undefined)
-  const isInconclusive = !isBroken && (interruptedWith !== undefined || !isConclusive(found))
+  const isInconclusive = !isBroken && (interruptedWith !== undefined || !isConclusive(found, terms))
   const level = failsIfInconclusive ? 'error' : 'warning'
   const findings: Finding[] = [
     ...reported.map(findingOf),
@@ -157,8 +157,8 @@ export function describeExploration(found: Exploration, terms: ExploreTerms): Re
 }
 
 /** A replay is conclusive if a fault of its plan applied. */
-function isConclusive(found: Exploration): boolean {
-  return found.replayed === undefined ? found.tiers.length > 0 && isComplete(found) : found.replayed.hasApplied
+function isConclusive(found: Exploration, { isStable }: ExploreTerms): boolean {
+  return found.replayed?.hasApplied ?? (isStable && found.tiers.length > 0 && isComplete(found))
 }
 
 /** A finding as it is in the JSON report. */
@@ -223,12 +223,14 @@ function placeOf(story: readonly StoryLine[], operation: string): Pick<Finding, 
 
 const ELUSIVE =
   'That is so if the requests of the command or its keys are others in each run, or if it resets accounts.'
+const UNSTABLE =
+  'the command makes other changes in each run, such as random names, so one that is lost or made twice is not seen'
 const STOPPED = 'Stopped before the end.'
 /** How much more than expected a budget should have. */
 const RESERVE = 1.3
 
 /** What is missing for a result, and what would bring it; `undefined` if nothing is. */
-function wordDoubt(found: Exploration, { runs, pace, countsRuns }: ExploreTerms): string | undefined {
+function wordDoubt(found: Exploration, { runs, pace, countsRuns, isStable }: ExploreTerms): string | undefined {
   const { tiers, elusive, unconfirmed, tolerated, gaveUp, findings, left, replayed } = found
   if (replayed !== undefined) return 'No fault of the plan met a request, so the run shows nothing.'
   const open = openIn(tiers) - elusive
@@ -240,11 +242,12 @@ function wordDoubt(found: Exploration, { runs, pace, countsRuns }: ExploreTerms)
     open > 0 && `${plural(open, 'fault')} of ${rests} ${open === 1 ? 'was' : 'were'} not tried`,
     elusive > 0 && `${plural(elusive, 'fault')} of ${rests} met no request`,
     broken > 0 && `${plural(broken, 'fault')} broke the command and was not repeated`,
+    !isStable && UNSTABLE,
   ].filter((each) => each !== false)
   if (missing.length === 0) return undefined
   const needed = Math.ceil((runs + open + broken) * RESERVE) + 1
   const budget = countsRuns ? `--runs ${needed}` : `--budget ${Math.max(1, Math.ceil((needed * pace) / 60))}m`
-  const canHelp = left > 0 && (open > 0 || elusive === 0)
+  const canHelp = left > 0 && (open > 0 || (elusive === 0 && isStable))
   return [
     `${capitalise(missing.join('; '))}.`,
     ...(elusive > 0 ? [ELUSIVE] : []),
