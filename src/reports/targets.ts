@@ -146,7 +146,7 @@ async function replaceFile(
   }
 }
 
-const NO_FOLDER = 'its folder does not exist; create it, or name another file'
+const NO_FOLDER = 'is in a folder that does not exist; create it, or name another file'
 
 /** Advice for each error code. */
 const REASONS: Readonly<Record<string, string>> = {

@@ -14,7 +14,7 @@ const duration = 'must be a duration such as 90s, 30m, 1h or 2d'
 const visible = 'must be 1 to 200 visible ASCII characters without spaces'
 const open = 'others can reach this address, so give --admin-token TOKEN or --no-admin'
 const noFixture = `The fixture cannot be read (ENOENT); give ${FIXTURE_NAMES.join(', ')} or the path of a JSON file.`
-const noFolder = 'its folder does not exist; create it, or name another file'
+const noFolder = 'is in a folder that does not exist; create it, or name another file'
 const anyOption = 'is no option here; none has a name like that; --help lists them'
 const template = 'must be NAME=TEMPLATE, where the template may have {baseUrl}, {apiKey}, {adminUrl}, {port}'
 const alone = 'is for accounts that this server keeps alone; leave it out, or leave out --store URL'

@@ -77,7 +77,7 @@ describe('the target of a report', () => {
 
 describe('a report that is asked for', () => {
   it.each<[what: string, path: string, reason: string]>([
-    ['in no folder', '/none/r', 'its folder does not exist; create it, or name another file'],
+    ['in no folder', '/none/r', 'is in a folder that does not exist; create it, or name another file'],
     ['that is a folder', '', 'is a folder; name a file in it'],
     ['below a file', '/file/r', 'is below a file; name a file in a folder'],
     ['in a ring of links', '/a', 'cannot be written (ELOOP); name another file'],
