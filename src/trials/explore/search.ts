@@ -5,7 +5,7 @@ import { type Exploration, type FailingPlan, identify, placesOf, planAt } from '
 import { canonical, faultsAt, kindOf, type Phase, type PlannedFault, planFaults, TIERS } from './faults.ts'
 import { ruleOf, useOf } from './plan.ts'
 import { pointsOf, type RunObservation } from './points.ts'
-import { type ExploreSession, SHORT_WINDOW } from './session.ts'
+import { type ExploreSession, PER_SECOND, SHORT_WINDOW } from './session.ts'
 import { longestWait } from './storm.ts'
 import { NO_EFFECT } from './story.ts'
 import {
@@ -145,7 +145,8 @@ export class FaultSearch {
   async #try({ fault, window }: Attempt, isNeeded: boolean, limit = this.#limit): Promise<Tried | undefined> {
     const plan = [ruleOf(fault)]
     const seconds = fault.tier === TIERS.limits ? (window ?? this.#session.terms.window ?? 0) : 0
-    const timeout = limit + seconds * this.#limits.perSecond
+    // Whoever gives a limit for a run does not know of the longer windows.
+    const timeout = limit + seconds * (window === undefined ? this.#limits.perSecond : PER_SECOND)
     const observation = await this.#session.runWith(plan, { timeout, window, isNeeded })
     if (observation === undefined) return undefined
     const judged = await this.#judge(plan, observation, window !== undefined, fault)

@@ -48,7 +48,7 @@ const SPARE = 2_000
 /** How much longer a run may take than the run without faults. */
 const FACTOR = 3
 /** A reset is rounded up to a multiple of a second, so a client may wait for half as long again. */
-const PER_SECOND = 1_500
+export const PER_SECOND = 1_500
 /** How long a 429 is held back, in milliseconds, so that what was sent at the same time is no storm. */
 const REFUSAL_DELAY = 200
 /** The factor for the repetition of a run that took too long, and its lower limit in milliseconds. */

@@ -4,7 +4,7 @@ import { type Exploration, isComplete, openIn } from '../../../src/trials/explor
 import { FaultSearch } from '../../../src/trials/explore/search.ts'
 import type { Received } from '../../support/request.ts'
 import type { TestService } from '../../support/service.ts'
-import { openSession } from '../client-in-process.ts'
+import { carryOut, openSession } from '../client-in-process.ts'
 
 type Send = (method: string, path: string, body?: unknown) => Promise<Received | undefined>
 /** A client in this process. It resolves to its exit code. */
@@ -155,6 +155,30 @@ describe('An exploration', () => {
     const faultless = await session.establish()
     if (typeof faultless === 'string') expect.fail(faultless)
     expect(told(await new FaultSearch(session, faultless).search())).toEqual(findings)
+  })
+
+  it('gives a run more time than the user says only in a longer window, because it has chosen that itself', async () => {
+    const contractWith = (longestWindow: number) => loadContract({ longestWindow })
+    const limits: unknown[] = []
+    const patient = carryOut(async (service) => {
+      if ((await service.get('/domains')).status === 429) await service.advance(60_000)
+    })
+    const session = await openSession(
+      async () => {},
+      { fixture: 'empty' },
+      {
+        ...{ window: 2, runs: 5, timeout: 1_000, contract: await contractWith(2), contractWith },
+        async carryOut(run) {
+          limits.push(run.timeout)
+          return patient(run)
+        },
+      },
+    )
+    const faultless = await session.establish()
+    if (typeof faultless === 'string') expect.fail(faultless)
+    await new FaultSearch(session, faultless).search()
+    expect(limits).toEqual([1_000, 1_000, 1_000, expect.any(Number), 1_000])
+    expect(limits[3]).toBeGreaterThan(6_000)
   })
 
   it.each([
