@@ -190,7 +190,9 @@ export class Worlds {
     return this.#deps.store.transact(
       accountId,
       ({ counters: present }, real) => {
-        const state = { ...former.state, clock: clockAt(at, real, 'frozenAt' in former.state.clock) }
+        // New objects, so that the conduct of a client before does not count in the account that was brought back.
+        const keys = former.state.keys.map((key) => ({ ...key }))
+        const state = { ...former.state, keys, clock: clockAt(at, real, 'frozenAt' in former.state.clock) }
         const counters = { ...(former.counters ?? present), requests: present.requests }
         return { state, counters, value: state }
       },

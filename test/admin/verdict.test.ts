@@ -121,3 +121,16 @@ it('The verdict passes where every request keeps the contract, and starts again 
   expect((await service.ask('DELETE', '/verdict')).status).toBe(200)
   expect(await verdictOf(service)).toMatchObject({ passed: false, requests: 0 })
 })
+
+it.each<[way: string, goBack: (service: ObservedService, requestId: unknown) => Promise<unknown>]>([
+  ['a snapshot', (service) => askControl(service, 'POST', '/accounts/default/snapshots/clean/restore')],
+  ['a rewind', (service, request_id) => askControl(service, 'POST', '/accounts/default/rewind', { request_id })],
+])('the verdict calls no write impolite that is sent again after %s has undone it', async (_, goBack) => {
+  const service = await startObserved()
+  await askControl(service, 'POST', '/accounts/default/snapshots', { name: 'clean' })
+  const write = () => service.send('POST', '/domaingroups', { name: 'New' })
+  const { headers } = await write()
+  await goBack(service, headers['x-request-id'])
+  await write()
+  expect(await verdictOf(service)).toMatchObject({ requests: 2, politeness: [] })
+})
