@@ -12,8 +12,8 @@ export interface AccountHistory {
   readonly incarnation: number
   /** Whether the account is deleted or reset. After that, nothing is recorded under its id from this history. */
   ended: boolean
-  /** Aborted by a reset, which ends the requests that wait. */
-  readonly reset: AbortController
+  /** Aborted by a reset or a deletion, which ends the requests that wait. */
+  readonly ending: AbortController
   /** Absent before the first request. */
   coverage: Coverage | undefined
 }
@@ -133,7 +133,7 @@ export class LocalExchangeLog implements ExchangeLog {
   }
 
   #begin(accountId: string | undefined, incarnation: number): AccountHistory {
-    const history: AccountHistory = { incarnation, ended: false, reset: new AbortController(), coverage: undefined }
+    const history: AccountHistory = { incarnation, ended: false, ending: new AbortController(), coverage: undefined }
     this.#histories.set(accountId, history)
     return history
   }
@@ -143,10 +143,14 @@ export class LocalExchangeLog implements ExchangeLog {
   }
 
   reset(accountId: string): void {
-    this.#finish(accountId)?.reset.abort()
+    this.end(accountId)
   }
 
-  #finish(accountId: string): AccountHistory | undefined {
+  /**
+   * Records that the account is reset or deleted, before another one can have its id. Requests to it that are still in
+   * progress are recorded without an account, and those that wait for a fault are ended.
+   */
+  end(accountId: string): void {
     const history = this.#histories.get(accountId)
     if (history?.coverage !== undefined) {
       this.#formerCoverage ??= new Coverage(this.#contract)
@@ -155,14 +159,6 @@ export class LocalExchangeLog implements ExchangeLog {
     if (history !== undefined) history.ended = true
     this.#histories.delete(accountId)
     this.journal.clear(accountId)
-    return history
-  }
-
-  /**
-   * Records that the account is deleted, before another one can have its id. Requests to it that are still in progress are
-   * recorded without an account.
-   */
-  end(accountId: string): void {
-    this.#finish(accountId)
+    history?.ending.abort()
   }
 }

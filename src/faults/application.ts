@@ -40,7 +40,7 @@ export interface Applied {
   isDecided?: true
 }
 
-const RESET = 'The account was reset while the answer was held back, so none was sent.'
+const ENDED = 'The account was reset or deleted while the answer was held back, so none was sent.'
 
 /**
  * Applies an injection: before the body of the request is read, or to the service's own response `genuine` once that
@@ -53,7 +53,7 @@ export async function applyInjection(
   deps: ApplicationDeps,
 ): Promise<Applied> {
   const { rule } = injection
-  const { request, reset } = target
+  const { request, ending } = target
   const { action } = kindOf(rule)
   const draw = drawsOf(injection)
   const takes = action.type === 'send' ? action.milliseconds : undefined
@@ -61,10 +61,10 @@ export async function applyInjection(
   const act = () => applyKind({ injection, target, genuine, milliseconds, draw }, deps)
   if (milliseconds === 0 || takes !== undefined) return act()
   const delayed = `The answer was held back for ${milliseconds} ms.`
-  await request.wait(milliseconds, deps.stopping, reset)
+  await request.wait(milliseconds, deps.stopping, ending)
   if (request.isAbandoned) return { effect: delayed, reply: undefined, isDecided: true }
   // It would change the new beginning, and an answer from before means nothing any more.
-  if (reset?.aborted) return cut('close', RESET)
+  if (ending?.aborted) return cut('close', ENDED)
   const applied = await act()
   return { ...applied, effect: applied.effect === undefined ? delayed : `${delayed} ${applied.effect}` }
 }
@@ -111,9 +111,9 @@ function sendHalf(genuine: Reply | undefined): Applied {
   return { effect, reply: genuine && { ...genuine, injected: true }, transmission: { way: 'half' } }
 }
 
-function sendSlowly(milliseconds: number, { reset }: InjectionTarget): Applied {
+function sendSlowly(milliseconds: number, { ending }: InjectionTarget): Applied {
   const effect = `The body was sent in small pieces, over ${milliseconds} ms.`
-  return { effect, transmission: { way: 'slowly', milliseconds, until: reset } }
+  return { effect, transmission: { way: 'slowly', milliseconds, until: ending } }
 }
 
 /** The response that a rule, a preference or a domain name asks for, instead of the service's own. */

@@ -40,8 +40,8 @@ export interface InjectionTarget {
   /** That of its account. During a delay, another account may get the id. */
   incarnation: number | undefined
   allowance: Allowance | undefined
-  /** Aborted when the account is reset. */
-  reset: AbortSignal | undefined
+  /** Aborted when the account is reset or deleted. */
+  ending: AbortSignal | undefined
 }
 
 /** Numbers from 0 to 1, exclusive; the same in every run with the same seed. */

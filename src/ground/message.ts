@@ -88,7 +88,7 @@ export interface Response {
 
 /**
  * Another way to send a body: `slowly`, in small pieces over the given milliseconds, or `until` the
- * account is reset, which ends the connection; or `half` of it, after which the connection is closed.
+ * account is reset or deleted, which ends the connection; or `half` of it, after which the connection is closed.
  */
 export type Transmission = { way: 'slowly'; milliseconds: number; until: AbortSignal | undefined } | { way: 'half' }
 
@@ -99,6 +99,6 @@ export interface Loss {
    * stays open until the client or the server gives up. `failure`: the response could not be made.
    */
   lost: 'reset' | 'close' | 'hang' | 'failure'
-  /** Ends a hang: the account was reset. */
+  /** Ends a hang: the account was reset or deleted. */
   until?: AbortSignal | undefined
 }

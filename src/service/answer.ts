@@ -216,7 +216,7 @@ export function createService(deps: ServiceDeps): Service {
       exchange.reply = undefined
     }
     record(exchange, [])
-    return lost && { lost, until: history?.reset.signal }
+    return lost && { lost, until: history?.ending.signal }
   }
 
   /** An error without the secrets of the request and its account. */

@@ -14,7 +14,7 @@ export function createInterference(deps: ApplicationDeps & { contract: ServiceCo
   async function apply(exchange: Conforming): Promise<void> {
     const { injection, request, operation, query, principal, history, allowance, reply } = exchange
     if (injection === undefined) return
-    const account = { incarnation: history?.incarnation, reset: history?.reset.signal }
+    const account = { incarnation: history?.incarnation, ending: history?.ending.signal }
     const target = { request, operation, query, principal, ...account, allowance }
     const applied = await applyInjection(injection, target, reply, deps)
     if (reply !== undefined) exchange.decided = { status: reply.status, code: reply.code }

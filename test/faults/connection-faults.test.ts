@@ -180,6 +180,17 @@ describe('A reset of the account', () => {
   })
 })
 
+it('A deletion of the account ends an answer that hangs', async ({ empty }) => {
+  await askControl(empty, 'POST', '/accounts', { id: 'gone', api_key: 'key-of-gone' })
+  await askControl(empty, 'POST', '/accounts/gone/faults', { connection: 'hang', phase: 'after' })
+  const observer = await observe(empty)
+  observer.socket.write(requestBytes({ target: '/api/v1/domains', headers: [['Authorization', 'Bearer key-of-gone']] }))
+  while ((await journalOf(empty, 'gone')).length === 0) await turn()
+  expect((await askControl(empty, 'DELETE', '/accounts/gone')).status).toBe(200)
+  expect(await observer.ended).toBe('FIN')
+  expect(observer.bytes).toBe('')
+})
+
 describe('A stop of the server', () => {
   it.for([
     ['hang', { connection: 'hang' }, /^$/],

@@ -147,7 +147,7 @@ export class SharedExchangeLog implements ExchangeLog {
   historyOf(accountId: string | undefined, incarnation: number): AccountHistory {
     const known = this.#histories.get(accountId)
     if (known?.incarnation === incarnation) return known
-    const history: AccountHistory = { incarnation, ended: false, reset: new AbortController(), coverage: undefined }
+    const history: AccountHistory = { incarnation, ended: false, ending: new AbortController(), coverage: undefined }
     this.#histories.set(accountId, history)
     return history
   }
@@ -217,8 +217,10 @@ export class SharedExchangeLog implements ExchangeLog {
     }
     if (event === 'verdict') return
     this.journal.clear(account)
-    if (event === 'reset') this.#histories.get(account)?.reset.abort()
-    if (event === 'end' || event === 'reset') this.#histories.delete(account)
+    if (event === 'end' || event === 'reset') {
+      this.#histories.get(account)?.ending.abort()
+      this.#histories.delete(account)
+    }
   }
 
   #forgetAll(): void {
