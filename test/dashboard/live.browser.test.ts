@@ -69,6 +69,7 @@ it('says that the server does not answer, and goes on with the one that takes it
   const authorization = 'Bearer short-lived-key'
   for (const number of [1, 2, 3]) await first.send('GET', `/domains?n=${number}`, undefined, { authorization })
   await page.getByRole('link', { name: 'All accounts: kept the contract' }).waitFor()
+  await expect.poll(() => shown(page)).toHaveLength(3)
   await first.stop()
   await warns(page, 'The server does not answer.')
   await page.getByRole('status').filter({ hasText: 'Reconnecting…' }).waitFor()
