@@ -77,7 +77,7 @@ async function takeLock(path: string, { warn, pause: wait = pause }: LockOptions
   const refusal = new StoreError('locked', `${folder} is in use by ${holder}: ${remedy}`)
   if (state === 'unseen') {
     const waits = `the start waits up to ${PATIENCE / 1000} seconds, and goes on if the lock is not renewed`
-    warn?.(`${folder} is locked by ${holder}, which cannot be seen from here: ${waits}.`)
+    warn?.(`${folder} is locked by ${holder}, which may have ended: ${waits}.`)
     for (let waited = 0; waited < PATIENCE && timeOf(path) === time; waited += LOOK) await wait(LOOK)
     if (timeOf(path) !== time) throw refusal
   } else if (state === 'runs') throw refusal

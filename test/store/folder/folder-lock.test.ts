@@ -107,7 +107,7 @@ describe.each([
     await hold(folder, { warn: (line) => said.push(line), pause })
     expect([lock(), readdirSync(folder), waited()]).toEqual([ours, ['.lock'], 10_000])
     expect(said).toEqual([
-      `${folder} is locked by ${holder}, which cannot be seen from here: the start waits up to 10 seconds, and goes on if the lock is not renewed.`,
+      `${folder} is locked by ${holder}, which may have ended: the start waits up to 10 seconds, and goes on if the lock is not renewed.`,
       `The lock of ${folder} is taken over from ${holder}, which has left it behind.`,
     ])
   })
